@@ -1,0 +1,558 @@
+//! JSON grammar over bytes (RFC 8259): finds where values end, strictly, without recursion and without a tree.
+
+/// Why bytes are not JSON, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Offset in bytes from the start of the frame.
+    pub at: usize,
+    /// What is wrong there.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with bytes that are not JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// The bytes end inside a value.
+    End,
+    /// A byte that cannot stand there.
+    Unexpected,
+    /// `NaN` or `Infinity`.
+    NotANumber,
+    /// A string with an unknown escape.
+    Escape,
+    /// A control character inside a string.
+    Control,
+    /// A number that JSON's grammar does not allow.
+    Number,
+}
+
+impl FaultKind {
+    /// The fault in words, for a message.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            FaultKind::End => "ends in the middle of a value",
+            FaultKind::Unexpected => "unexpected character",
+            FaultKind::NotANumber => "NaN and Infinity are not JSON",
+            FaultKind::Escape => "unknown escape in a string",
+            FaultKind::Control => "control character inside a string",
+            FaultKind::Number => "not a JSON number",
+        }
+    }
+}
+
+type Scan<T> = Result<T, Fault>;
+
+fn fault<T>(at: usize, kind: FaultKind) -> Scan<T> {
+    Err(Fault { at, kind })
+}
+
+/// Scans JSON values; keeps its stack of open arrays and objects between calls, one bit a level, so
+/// that any depth is fine and nothing is allocated on the usual path.
+#[derive(Default, Debug)]
+pub struct Scanner {
+    /// Bit set: an object is open at that level; clear: an array.
+    open: Vec<u64>,
+    depth: usize,
+    depth_max: usize,
+    lone_surrogate: bool,
+}
+
+impl Scanner {
+    /// A scanner with an empty stack.
+    pub fn new() -> Scanner {
+        Scanner::default()
+    }
+
+    /// Forgets what earlier frames had: depth and surrogates.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.depth = 0;
+        self.depth_max = 0;
+        self.lone_surrogate = false;
+    }
+
+    /// The deepest nesting below the values scanned since [`Scanner::reset`].
+    #[inline]
+    pub fn depth_max(&self) -> usize {
+        self.depth_max
+    }
+
+    /// Whether an escape of half a surrogate pair was seen since [`Scanner::reset`].
+    #[inline]
+    pub fn saw_lone_surrogate(&self) -> bool {
+        self.lone_surrogate
+    }
+
+    #[inline]
+    fn push(&mut self, object: bool) {
+        let (word, bit) = (self.depth / 64, self.depth % 64);
+        if word == self.open.len() {
+            self.open.push(0);
+        }
+        self.open[word] = self.open[word] & !(1 << bit) | u64::from(object) << bit;
+        self.depth += 1;
+        self.depth_max = self.depth_max.max(self.depth);
+    }
+
+    #[inline]
+    fn in_object(&self) -> bool {
+        let top = self.depth - 1;
+        self.open[top / 64] >> (top % 64) & 1 == 1
+    }
+
+    /// Scans one value that begins at `at` (no white space before it) and returns its end.
+    ///
+    /// # Errors
+    /// The first place where the bytes are not JSON.
+    pub fn value(&mut self, bytes: &[u8], mut at: usize) -> Scan<usize> {
+        self.depth = 0;
+        loop {
+            at = match bytes.get(at) {
+                None => return fault(at, FaultKind::End),
+                Some(b'"') => self.string(bytes, at)?,
+                Some(b'{') => {
+                    self.push(true);
+                    at = white(bytes, at + 1);
+                    if bytes.get(at) != Some(&b'}') {
+                        at = self.member_name(bytes, at)?;
+                        continue;
+                    }
+                    self.depth -= 1;
+                    at + 1
+                }
+                Some(b'[') => {
+                    self.push(false);
+                    at = white(bytes, at + 1);
+                    if bytes.get(at) != Some(&b']') {
+                        continue;
+                    }
+                    self.depth -= 1;
+                    at + 1
+                }
+                Some(b'-' | b'0'..=b'9') => number(bytes, at)?,
+                Some(b't') => literal(bytes, at, b"true")?,
+                Some(b'f') => literal(bytes, at, b"false")?,
+                Some(b'n') => literal(bytes, at, b"null")?,
+                Some(b'N') => return not_a_number(bytes, at, b"NaN"),
+                Some(b'I') => return not_a_number(bytes, at, b"Infinity"),
+                Some(_) => return fault(at, FaultKind::Unexpected),
+            };
+            // A value has ended: close what ends with it, or go on to the next one.
+            loop {
+                if self.depth == 0 {
+                    return Ok(at);
+                }
+                at = white(bytes, at);
+                match (bytes.get(at), self.in_object()) {
+                    (None, _) => return fault(at, FaultKind::End),
+                    (Some(b','), true) => {
+                        at = self.member_name(bytes, white(bytes, at + 1))?;
+                        break;
+                    }
+                    (Some(b','), false) => {
+                        at = white(bytes, at + 1);
+                        break;
+                    }
+                    (Some(b'}'), true) | (Some(b']'), false) => {
+                        self.depth -= 1;
+                        at += 1;
+                    }
+                    _ => return fault(at, FaultKind::Unexpected),
+                }
+            }
+        }
+    }
+
+    /// A member's name, its colon and the white space around it; returns where its value begins.
+    #[inline]
+    fn member_name(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
+        expect(bytes, at, b'"')?;
+        let end = self.string(bytes, at)?;
+        let colon = white(bytes, end);
+        expect(bytes, colon, b':')?;
+        Ok(white(bytes, colon + 1))
+    }
+
+    /// A string that begins with its quote at `at`; returns the offset after the closing quote.
+    ///
+    /// # Errors
+    /// An unknown escape, a control character, or the end of the bytes.
+    #[inline]
+    pub fn string(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
+        let mut at = at + 1;
+        loop {
+            at = special(bytes, at);
+            match bytes.get(at) {
+                None => return fault(at, FaultKind::End),
+                Some(b'"') => return Ok(at + 1),
+                Some(b'\\') => at = self.escape(bytes, at)?,
+                Some(_) => return fault(at, FaultKind::Control),
+            }
+        }
+    }
+
+    /// An escape that begins with its backslash at `at`.
+    #[inline]
+    fn escape(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
+        match bytes.get(at + 1) {
+            None => fault(at + 1, FaultKind::End),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            Some(b'u') => {
+                let unit = hex4(bytes, at + 2)?;
+                match unit {
+                    0xD800..=0xDBFF => {
+                        let low = bytes.get(at + 6) == Some(&b'\\')
+                            && bytes.get(at + 7) == Some(&b'u')
+                            && matches!(hex4(bytes, at + 8), Ok(0xDC00..=0xDFFF));
+                        self.lone_surrogate |= !low;
+                        Ok(at + if low { 12 } else { 6 })
+                    }
+                    0xDC00..=0xDFFF => {
+                        self.lone_surrogate = true;
+                        Ok(at + 6)
+                    }
+                    _ => Ok(at + 6),
+                }
+            }
+            Some(_) => fault(at, FaultKind::Escape),
+        }
+    }
+
+    /// Calls `member` for each member of the object that begins at `at`, with the name's bytes
+    /// between the quotes (escapes unresolved) and where its value begins; `member` returns where
+    /// the value ends. Returns the offset after the closing brace.
+    ///
+    /// # Errors
+    /// What `member` returns, or the first place where the object is not JSON.
+    #[inline]
+    pub fn object(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        mut member: impl FnMut(&mut Scanner, &[u8], usize) -> Scan<usize>,
+    ) -> Scan<usize> {
+        expect(bytes, at, b'{')?;
+        let mut at = white(bytes, at + 1);
+        if bytes.get(at) == Some(&b'}') {
+            return Ok(at + 1);
+        }
+        loop {
+            expect(bytes, at, b'"')?;
+            let end = self.string(bytes, at)?;
+            let name = &bytes[at + 1..end - 1];
+            let colon = white(bytes, end);
+            expect(bytes, colon, b':')?;
+            at = white(bytes, member(self, name, white(bytes, colon + 1))?);
+            match bytes.get(at) {
+                Some(b',') => at = white(bytes, at + 1),
+                Some(b'}') => return Ok(at + 1),
+                Some(_) => return fault(at, FaultKind::Unexpected),
+                None => return fault(at, FaultKind::End),
+            }
+        }
+    }
+}
+
+#[inline]
+fn expect(bytes: &[u8], at: usize, byte: u8) -> Scan<()> {
+    match bytes.get(at) {
+        Some(&found) if found == byte => Ok(()),
+        Some(_) => fault(at, FaultKind::Unexpected),
+        None => fault(at, FaultKind::End),
+    }
+}
+
+/// The first offset from `at` that is not JSON white space.
+#[inline]
+pub fn white(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// The first offset from `at` of a quote, a backslash or a control character; the length if none.
+/// Eight bytes at a time: the lowest set bit marks the first hit, since borrows only travel upward.
+#[inline]
+fn special(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    const fn zero_bytes(word: u64) -> u64 {
+        word.wrapping_sub(ONES) & !word & HIGH
+    }
+    while let Some(chunk) = bytes.get(at..at + 8) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes were asked for"));
+        let quote = zero_bytes(word ^ (ONES * b'"' as u64));
+        let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let hits = quote | backslash | control;
+        if hits != 0 {
+            return at + hits.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while let Some(&byte) = bytes.get(at) {
+        if byte == b'"' || byte == b'\\' || byte < 0x20 {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+fn hex4(bytes: &[u8], at: usize) -> Scan<u32> {
+    let mut unit = 0;
+    for offset in 0..4 {
+        let digit = match bytes.get(at + offset) {
+            None => return fault(at + offset, FaultKind::End),
+            Some(byte) => (*byte as char).to_digit(16),
+        };
+        match digit {
+            Some(digit) => unit = unit << 4 | digit,
+            None => return fault(at + offset, FaultKind::Escape),
+        }
+    }
+    Ok(unit)
+}
+
+#[inline]
+fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Scan<usize> {
+    let rest = &bytes[at..];
+    if rest.starts_with(word) {
+        return Ok(at + word.len());
+    }
+    let same = rest
+        .iter()
+        .zip(word)
+        .take_while(|(one, other)| one == other)
+        .count();
+    if same == rest.len() {
+        return fault(bytes.len(), FaultKind::End);
+    }
+    fault(at + same, FaultKind::Unexpected)
+}
+
+fn not_a_number(bytes: &[u8], at: usize, word: &[u8]) -> Scan<usize> {
+    let known = bytes[at..].starts_with(word);
+    fault(
+        at,
+        if known {
+            FaultKind::NotANumber
+        } else {
+            FaultKind::Unexpected
+        },
+    )
+}
+
+/// A number that begins at `at`; returns its end.
+///
+/// # Errors
+/// A number that the grammar of RFC 8259, section 6, does not allow.
+#[inline]
+pub fn number(bytes: &[u8], at: usize) -> Scan<usize> {
+    let start = if bytes[at] == b'-' { at + 1 } else { at };
+    let digits = |mut at: usize| {
+        while let Some(b'0'..=b'9') = bytes.get(at) {
+            at += 1;
+        }
+        at
+    };
+    let mut end = digits(start);
+    if end == start {
+        if bytes.get(start) == Some(&b'I') {
+            return not_a_number(bytes, start, b"Infinity");
+        }
+        return fault(
+            start,
+            if start == bytes.len() {
+                FaultKind::End
+            } else {
+                FaultKind::Number
+            },
+        );
+    }
+    if bytes[start] == b'0' && end > start + 1 {
+        return fault(start, FaultKind::Number);
+    }
+    if bytes.get(end) == Some(&b'.') {
+        let from = end + 1;
+        end = digits(from);
+        if end == from {
+            return fault(
+                end,
+                if end == bytes.len() {
+                    FaultKind::End
+                } else {
+                    FaultKind::Number
+                },
+            );
+        }
+    }
+    if let Some(b'e' | b'E') = bytes.get(end) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let from = end + 1 + sign;
+        end = digits(from);
+        if end == from {
+            return fault(
+                end,
+                if end == bytes.len() {
+                    FaultKind::End
+                } else {
+                    FaultKind::Number
+                },
+            );
+        }
+    }
+    Ok(end)
+}
+
+/// Resolves the escapes of a string's inner bytes (between its quotes, already scanned). Half
+/// surrogate pairs become their three generalised UTF-8 bytes, so that different texts stay
+/// different.
+pub fn unescape(inner: &[u8], out: &mut Vec<u8>) {
+    let mut at = 0;
+    while at < inner.len() {
+        if inner[at] != b'\\' {
+            out.push(inner[at]);
+            at += 1;
+            continue;
+        }
+        let simple = match inner.get(at + 1) {
+            Some(b'b') => 8,
+            Some(b'f') => 12,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'u') => {
+                at += escaped_unit(inner, at, out);
+                continue;
+            }
+            Some(&other) => other,
+            None => b'\\',
+        };
+        out.push(simple);
+        at += 2;
+    }
+}
+
+/// One `\uXXXX` or pair at `at`; returns the bytes taken.
+fn escaped_unit(inner: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
+    let Ok(high) = hex4(inner, at + 2) else {
+        out.push(b'\\');
+        return 1;
+    };
+    let low = match (high, inner.get(at + 6..at + 8)) {
+        (0xD800..=0xDBFF, Some(b"\\u")) => hex4(inner, at + 8).ok(),
+        _ => None,
+    };
+    if let Some(low @ 0xDC00..=0xDFFF) = low {
+        let code = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        let text = char::from_u32(code).expect("a surrogate pair is a character");
+        out.extend_from_slice(text.encode_utf8(&mut [0; 4]).as_bytes());
+        return 12;
+    }
+    match char::from_u32(high) {
+        Some(text) => out.extend_from_slice(text.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => out.extend_from_slice(&[
+            0xE0 | (high >> 12) as u8,
+            0x80 | (high >> 6 & 0x3F) as u8,
+            0x80 | (high & 0x3F) as u8,
+        ]),
+    }
+    6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(text: &str) -> Result<usize, FaultKind> {
+        let mut scanner = Scanner::new();
+        scanner
+            .value(text.as_bytes(), 0)
+            .map_err(|fault| fault.kind)
+    }
+
+    #[test]
+    fn whole_values_end_where_they_end() {
+        for text in [
+            "0",
+            "-0",
+            "1.5e+10",
+            "true",
+            "null",
+            r#""a\"b""#,
+            "[]",
+            "{}",
+            "[1,[2,{}]]",
+            r#"{"a":{"b":[]},"c":"\ud83d\ude00"}"#,
+            "[ 1 , 2 ]",
+            "1e999999999",
+        ] {
+            assert_eq!(scan(text), Ok(text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_named() {
+        for (text, kind) in [
+            ("", FaultKind::End),
+            ("{\"a\":", FaultKind::End),
+            ("[1,", FaultKind::End),
+            ("\"abc", FaultKind::End),
+            ("tru", FaultKind::End),
+            ("trup", FaultKind::Unexpected),
+            ("[1,]", FaultKind::Unexpected),
+            ("{\"a\":1,}", FaultKind::Unexpected),
+            ("{'a':1}", FaultKind::Unexpected),
+            ("[1}", FaultKind::Unexpected),
+            ("NaN", FaultKind::NotANumber),
+            ("[-Infinity]", FaultKind::NotANumber),
+            ("01", FaultKind::Number),
+            ("1.", FaultKind::End),
+            ("[1.]", FaultKind::Number),
+            ("\"\\x\"", FaultKind::Escape),
+            ("\"a\nb\"", FaultKind::Control),
+            ("\"\\u12g4\"", FaultKind::Escape),
+        ] {
+            assert_eq!(scan(text), Err(kind), "{text:?}");
+        }
+    }
+
+    /// Any depth, without recursion: the stack is one bit a level.
+    #[test]
+    fn a_hundred_thousand_levels_are_fine() {
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        assert_eq!(scan(&deep), Ok(200_000));
+        assert_eq!(scan(&"[".repeat(100_000)), Err(FaultKind::End));
+        let objects = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
+        assert_eq!(scan(&objects), Ok(objects.len()));
+    }
+
+    #[test]
+    fn special_bytes_are_found_at_every_offset() {
+        for byte in [b'"', b'\\', 0, 0x1f] {
+            for length in 0..20 {
+                for at in 0..length {
+                    let mut text = vec![b'x'; length];
+                    text[at] = byte;
+                    assert_eq!(special(&text, 0), at);
+                }
+                assert_eq!(special(&vec![0xFF; length], 0), length);
+                assert_eq!(special(&vec![0x7F; length], 0), length);
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_are_resolved() {
+        let mut out = vec![];
+        unescape(
+            r#"a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00\ud800x"#.as_bytes(),
+            &mut out,
+        );
+        let mut expected = "a\"\\/\u{8}\u{c}\n\r\té😀".as_bytes().to_vec();
+        expected.extend_from_slice(&[0xED, 0xA0, 0x80, b'x']);
+        assert_eq!(out, expected);
+    }
+}
