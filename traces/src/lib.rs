@@ -2,6 +2,10 @@
 //! classification, events, the trace file and renderers. What is legal is not known here.
 
 pub mod classify;
+pub mod encode;
+pub mod event;
+pub mod judge;
 pub mod key;
 pub mod message;
+pub mod render;
 pub mod scan;

@@ -761,6 +761,13 @@ impl Message {
         }
     }
 
+    /// The same frame with the `params` that a plain peer sends with that method.
+    #[inline]
+    pub fn with_params(mut self) -> Message {
+        self.conditions.insert(Condition::HasParams);
+        self
+    }
+
     /// Whether the condition is set.
     #[inline]
     pub fn has(&self, condition: Condition) -> bool {
