@@ -170,8 +170,10 @@ impl<W: Write> Generator<W> {
         }
         call.progress += more;
         let OpenCall { number, progress } = *call;
+        self.frame
+            .push_str(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":"#);
         self.push(format_args!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{number},"progress":{progress},"total":{PROGRESS_TOTAL},"message":"searching"}}}}"#
+            r#"{{"progressToken":{number},"progress":{progress},"total":{PROGRESS_TOTAL},"message":"searching"}}}}"#
         ));
         self.send("s2c")
     }
@@ -210,12 +212,14 @@ impl<W: Write> Generator<W> {
             .push_str(r#","result":{"content":[{"type":"text","text":""#);
         self.push_text(length as usize);
         // Structured content comes with a copy of it as text, as the protocol asks for the sake of older clients.
-        self.push(format_args!(
-            r#""}},{{"type":"text","text":"{{\"hits\":[{{\"row\":{first},\"exact\":true,\"note\":null}},{{\"row\":{second},\"score\":[1,2.5e3]}}]}}"}}],"#
-        ));
-        self.push(format_args!(
-            r#""structuredContent":{{"hits":[{{"row":{first},"exact":true,"note":null}},{{"row":{second},"score":[1,2.5e3]}}]}},"isError":false}}}}"#
-        ));
+        let hits = format!(
+            r#"{{"hits":[{{"row":{first},"exact":true,"note":null}},{{"row":{second},"score":[1,2.5e3]}}]}}"#
+        );
+        self.frame.push_str(r#""},{"type":"text","text":""#);
+        push_json_escaped(&hits, &mut self.frame);
+        self.frame.push_str(r#""}],"structuredContent":"#);
+        self.frame.push_str(&hits);
+        self.frame.push_str(r#","isError":false}}"#);
         self.send("s2c")
     }
 

@@ -1,0 +1,130 @@
+//! What the benchmarks measure against is itself held to what it claims: lawful logs, equal loops. No time is looked at.
+
+#[path = "../benches/support/bare_loops.rs"]
+mod bare_loops;
+#[path = "../benches/support/log_generator.rs"]
+mod log_generator;
+
+use log_generator::{Form, Written};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn log(seed: u64, form: Form) -> (String, Written) {
+    let mut bytes = Vec::new();
+    let written =
+        log_generator::write(300_000, seed, form, &mut bytes).expect("memory can be written");
+    (String::from_utf8(bytes).expect("the log is UTF-8"), written)
+}
+
+/// The value loop and the text loop deliver the same frames in the same order, and a seed decides which.
+#[test]
+fn bare_loops_agree() {
+    for calls in [0, 1, 8, 9, 500] {
+        let typed = bare_loops::typed(calls, 3);
+        assert_eq!(typed, bare_loops::json(calls, 3));
+        assert_eq!(typed.frames, 3 + 3 * calls);
+    }
+    assert_ne!(
+        bare_loops::typed(500, 3).digest,
+        bare_loops::typed(500, 4).digest
+    );
+}
+
+#[test]
+fn a_seed_gives_one_log() {
+    assert_eq!(log(1, Form::Capture), log(1, Form::Capture));
+    assert_ne!(log(1, Form::Bare).0, log(2, Form::Bare).0);
+}
+
+/// The capture holds the bare frames byte for byte, each with a direction, at times that do not go back.
+#[test]
+fn a_capture_holds_the_bare_frames() {
+    let (bare, bare_written) = log(1, Form::Bare);
+    let (capture, capture_written) = log(1, Form::Capture);
+    assert!(bare_written.frame_bytes >= 300_000);
+    assert_eq!(bare_written.bytes, bare.len() as u64);
+    assert_eq!(bare_written.frames, bare.lines().count() as u64);
+    assert_eq!(capture_written.bytes, capture.len() as u64);
+    assert_eq!(capture_written.frame_bytes, bare_written.frame_bytes);
+    assert_eq!(capture_written.frames, bare_written.frames);
+
+    let mut last_ms = 0;
+    for (bare, line) in bare.lines().zip(capture.lines()) {
+        let line: Value = serde_json::from_str(line).expect("a line is JSON");
+        assert_eq!(line["raw"], *bare);
+        assert!(line["t_ms"].as_u64() >= Some(last_ms));
+        last_ms = line["t_ms"].as_u64().expect("a time");
+        let of_the_client = ["initialize", "tools/call", "notifications/initialized"];
+        let frame: Value = serde_json::from_str(bare).expect("a frame is JSON");
+        let from_client = frame["method"]
+            .as_str()
+            .is_some_and(|method| of_the_client.contains(&method));
+        assert_eq!(line["dir"], if from_client { "c2s" } else { "s2c" });
+    }
+}
+
+/// Every request is answered once, no id is used twice, progress rises and belongs to an open call, and everything that
+/// the mixture promises occurs.
+#[test]
+fn a_log_is_lawful_and_mixed() {
+    let (text, _) = log(1, Form::Bare);
+    let mut open = BTreeMap::new();
+    let mut used = BTreeSet::new();
+    let mut kinds = BTreeMap::new();
+    for line in text.lines() {
+        let frame: Value = serde_json::from_str(line).expect("a frame is JSON");
+        let id = frame.get("id").map(Value::to_string);
+        let kind = match (frame["method"].as_str(), id) {
+            (Some(method), Some(id)) => {
+                assert!(used.insert(id.clone()), "{id} is new");
+                let token = frame["params"]["_meta"]["progressToken"].as_u64();
+                assert!(
+                    !open
+                        .values()
+                        .any(|(open, _)| token.is_some() && *open == token),
+                    "{token:?} is free"
+                );
+                assert!(open.insert(id, (token, 0)).is_none());
+                method
+            }
+            (Some("notifications/progress"), None) => {
+                let token = frame["params"]["progressToken"].as_u64();
+                let (_, last) = open
+                    .values_mut()
+                    .find(|(open, _)| *open == token)
+                    .expect("the call is open");
+                let progress = frame["params"]["progress"].as_u64().expect("a number");
+                assert!(
+                    progress > *last && progress <= 100,
+                    "{progress} follows {last}"
+                );
+                *last = progress;
+                "notifications/progress"
+            }
+            (Some(method), None) => method,
+            (None, Some(id)) => {
+                assert!(open.remove(&id).is_some(), "{id} was asked");
+                if frame.get("error").is_some() {
+                    "error"
+                } else {
+                    "result"
+                }
+            }
+            (None, None) => panic!("{line}"),
+        };
+        *kinds.entry(kind.to_owned()).or_insert(0u64) += 1;
+    }
+    assert!(open.is_empty());
+    let calls = kinds["tools/call"];
+    assert!(calls > 100);
+    assert_eq!(kinds["result"] + kinds["error"], calls + 1);
+    assert!(
+        kinds["error"] > 0
+            && kinds["notifications/message"] > 0
+            && kinds["notifications/progress"] > calls / 2
+    );
+    assert_eq!(
+        used.iter().filter(|id| id.starts_with('"')).count() as u64,
+        calls / 5
+    );
+}
