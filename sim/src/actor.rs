@@ -1,6 +1,6 @@
 //! What a peer is to the world: one event in, a changed state and a filled [`Out`] back; no I/O, no clock.
 
-use mcpsim_traces::event::{Choice, Label, Origin, PartyId, Role, Site, Stream};
+use mcpsim_traces::event::{Origin, PartyId, Role, Stream};
 use mcpsim_traces::message::Message;
 
 /// One of a party's own link ends, in the order of the links in the world, from 0.
@@ -135,13 +135,22 @@ impl<'a> Out<'a> {
         wishes: &'a mut Vec<Wish>,
         ask: &'a mut dyn Ask,
     ) -> Out<'a> {
-        Out { party, origin, sent, wishes, ask }
+        Out {
+            party,
+            origin,
+            sent,
+            wishes,
+            ask,
+        }
     }
 
     /// From here on, what is sent or put off is caused by that step of the actor's own workload.
     #[inline]
     pub fn caused_by_step(&mut self, step: u16) {
-        self.origin = Origin { party: self.party, step };
+        self.origin = Origin {
+            party: self.party,
+            step,
+        };
     }
 
     /// From here on, what is sent or put off has that cause (a gateway, or a server that answers later).
@@ -159,19 +168,52 @@ impl<'a> Out<'a> {
     /// Sends a frame.
     #[inline]
     pub fn send(&mut self, port: Port, message: Message, route: Route) {
-        self.sent.push(Sent { port, message, raw: None, route, origin: self.origin, slips: &[] });
+        self.sent.push(Sent {
+            port,
+            message,
+            raw: None,
+            route,
+            origin: self.origin,
+            slips: &[],
+        });
     }
 
     /// Sends a frame that breaks these rules on purpose.
-    pub fn send_wrong(&mut self, port: Port, message: Message, route: Route, slips: &'static [&'static str]) {
-        self.sent.push(Sent { port, message, raw: None, route, origin: self.origin, slips });
+    pub fn send_wrong(
+        &mut self,
+        port: Port,
+        message: Message,
+        route: Route,
+        slips: &'static [&'static str],
+    ) {
+        self.sent.push(Sent {
+            port,
+            message,
+            raw: None,
+            route,
+            origin: self.origin,
+            slips,
+        });
     }
 
     /// Sends raw bytes, without a line end, that break these rules on purpose (or none).
-    pub fn send_raw(&mut self, port: Port, bytes: &[u8], route: Route, slips: &'static [&'static str]) {
+    pub fn send_raw(
+        &mut self,
+        port: Port,
+        bytes: &[u8],
+        route: Route,
+        slips: &'static [&'static str],
+    ) {
         let message = Message::malformed(Default::default());
         let raw = Some(bytes.into());
-        self.sent.push(Sent { port, message, raw, route, origin: self.origin, slips });
+        self.sent.push(Sent {
+            port,
+            message,
+            raw,
+            route,
+            origin: self.origin,
+            slips,
+        });
     }
 
     /// Sets or replaces the timer of that tag.
@@ -189,7 +231,10 @@ impl<'a> Out<'a> {
     /// Puts a step off: an order can come in between.
     #[inline]
     pub fn again(&mut self, tag: u32) {
-        self.wishes.push(Wish::Again { tag, origin: self.origin });
+        self.wishes.push(Wish::Again {
+            tag,
+            origin: self.origin,
+        });
     }
 
     /// Closes an end.
@@ -214,11 +259,6 @@ impl<'a> Out<'a> {
 pub trait Actor {
     /// Takes one input.
     fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>);
-}
-
-/// A label for an actor's own question: the `n`th answer.
-pub(crate) fn question(bound: u32, answer: u32) -> Choice {
-    Choice { site: Site::Party, bound, answer, label: Label::Number(answer) }
 }
 
 /// A party's end of a link.

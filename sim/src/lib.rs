@@ -2,3 +2,10 @@
 //! is legal is not known here: a judge is handed in.
 
 pub mod actor;
+pub mod choose;
+pub mod door;
+mod net;
+pub mod run;
+pub mod setup;
+pub mod shrink;
+pub mod world;

@@ -1,0 +1,1109 @@
+//! The world: parties, links and virtual time, moved by [`World::step`] alone.
+
+use mcpsim_traces::classify::classify;
+use mcpsim_traces::event::{
+    Fault, FrameNo, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Site, Stream,
+    What,
+};
+use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight};
+use mcpsim_traces::message::{Kind, Message};
+use mcpsim_traces::render::Spellings;
+use mcpsim_traces::scan::Scanner;
+
+use crate::actor::{Actor, End, Input, Out, Port, Route, Sent, Wish};
+use crate::choose::{Chooser, Options};
+use crate::door::Door;
+use crate::net::{Cargo, Flight, Frame, Net, Slot};
+use crate::setup::{Bounds, FaultBudget, LinkSetup, Setup};
+
+/// How long a delayed stream is held, in milliseconds: below and above the time-outs that reference
+/// clients set.
+const DELAY_MS: u64 = 20_000;
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Steps taken.
+    pub steps: u32,
+    /// Frames sent.
+    pub frames: FrameNo,
+    /// Why it ended.
+    pub end: RunEnd,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunEnd {
+    /// Nothing could happen any more.
+    Quiet,
+    /// Its caller had seen enough.
+    Stopped,
+    /// The bound on steps was reached.
+    Unfinished,
+}
+
+/// A party with all that belongs to it.
+#[derive(Clone, Debug)]
+struct Party<A, P> {
+    actor: A,
+    /// Its ends, in the order of the links.
+    ends: Vec<PartyEnd<P>>,
+    /// Steps put off, oldest first.
+    own: Vec<(u32, Origin)>,
+    timers: Vec<Timer>,
+    alive: bool,
+    /// How many of its outgoing pipes are full.
+    blocked: u32,
+}
+
+#[derive(Clone, Debug)]
+struct PartyEnd<P> {
+    link: LinkId,
+    role: Role,
+    open: bool,
+    /// The judge's part.
+    part: P,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    tag: u32,
+    due_ms: u64,
+    delay_ms: u32,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    setup: LinkSetup,
+    /// Where the client's and the server's end lie, by role.
+    ends: [End; 2],
+    next_stream: Stream,
+    /// Frames in flight to the client and to the server.
+    in_flight: [u32; 2],
+    /// http: the request that opened each exchange, while it is open.
+    exchanges: Vec<(Stream, Message)>,
+    /// http: exchanges whose connection is gone; what is sent on them is lost.
+    broken: Vec<Stream>,
+    /// The link is gone; both ends have been told or will be.
+    cut: bool,
+}
+
+/// The world. Everything in it is a function of the set-up and the answers it was given.
+#[derive(Clone, Debug)]
+pub struct World<A, J: Judge> {
+    parties: Vec<Party<A, J::Part>>,
+    links: Vec<Link>,
+    net: Net,
+    judge: J,
+    now_ms: u64,
+    frames: FrameNo,
+    steps: u32,
+    faults: FaultBudget,
+    bounds: Bounds,
+    calm: bool,
+    spellings: Spellings,
+    scratch: Scratch,
+}
+
+/// Buffers that are reused from step to step.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    options: Vec<Next>,
+    sent: Vec<Sent>,
+    wishes: Vec<Wish>,
+    scanner: ScannerBox,
+}
+
+/// A scanner, without state that could differ between clones.
+#[derive(Debug, Default)]
+struct ScannerBox(Scanner);
+
+impl Clone for ScannerBox {
+    fn clone(&self) -> Self {
+        ScannerBox::default()
+    }
+}
+
+/// One option of what happens next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Arrive(Slot),
+    Own { party: PartyId, at: u32 },
+    Timer { party: PartyId, at: u32 },
+    Release(Slot),
+}
+
+/// The options of [`Site::Next`].
+struct NextOptions<'a, A, J: Judge> {
+    world: &'a World<A, J>,
+    list: &'a [Next],
+    prompt: u32,
+}
+
+impl<A, J: Judge> Options for NextOptions<'_, A, J> {
+    fn bound(&self) -> u32 {
+        self.list.len() as u32
+    }
+
+    fn prompt(&self) -> u32 {
+        self.prompt
+    }
+
+    fn label(&self, answer: u32) -> Label {
+        match self.list[answer as usize] {
+            Next::Own { party, at } => Label::Own {
+                party,
+                tag: self.world.party(party).own[at as usize].0,
+            },
+            Next::Timer { party, at } => Label::Timer {
+                party,
+                tag: self.world.party(party).timers[at as usize].tag,
+            },
+            Next::Arrive(slot) | Next::Release(slot) => {
+                let flight = self.world.net.at(slot);
+                let mut label = frame_label(flight, 0);
+                let same = |option: &&Next| match option {
+                    Next::Arrive(slot) | Next::Release(slot) => {
+                        frame_label(self.world.net.at(*slot), 0) == label
+                    }
+                    _ => false,
+                };
+                let earlier = self.list[..answer as usize].iter().filter(same).count() as u16;
+                if let Label::Frame { nth, .. } = &mut label {
+                    *nth = earlier;
+                }
+                label
+            }
+        }
+    }
+}
+
+fn frame_label(flight: &Flight, nth: u16) -> Label {
+    let kind = match &flight.cargo {
+        Cargo::Frame(frame) => frame.message.kind,
+        // Not frames: told apart from them by a kind that no frame of a stream's end has.
+        Cargo::Close => Kind::Batch,
+        Cargo::Lost(_) => Kind::Malformed,
+    };
+    Label::Frame {
+        link: flight.link,
+        to: flight.to,
+        kind,
+        origin: flight.origin,
+        nth,
+    }
+}
+
+/// The options of [`Site::Fault`]: none, then those that may come, mildest first.
+struct FaultOptions {
+    list: [Fault; Fault::ALL.len()],
+    count: usize,
+}
+
+impl Options for FaultOptions {
+    fn bound(&self) -> u32 {
+        self.count as u32 + 1
+    }
+
+    fn label(&self, answer: u32) -> Label {
+        match answer {
+            0 => Label::Fault(0),
+            _ => {
+                let fault = self.list[answer as usize - 1];
+                let number = Fault::ALL.iter().position(|&known| known == fault);
+                Label::Fault(number.map_or(0, |number| number as u8 + 1))
+            }
+        }
+    }
+}
+
+impl<A, J: Judge> World<A, J> {
+    fn party(&self, party: PartyId) -> &Party<A, J::Part> {
+        &self.parties[usize::from(party.0)]
+    }
+}
+
+impl<A: Actor, J: Judge> World<A, J> {
+    /// A world whose links are about to open.
+    ///
+    /// # Panics
+    /// When a link names a party that is not there, or more than 255 parties or links are asked for.
+    pub fn new(setup: Setup<A>, judge: J) -> World<A, J> {
+        assert!(
+            setup.parties.len() <= 255 && setup.links.len() <= 255,
+            "at most 255 parties and links"
+        );
+        let mut parties: Vec<Party<A, J::Part>> = setup
+            .parties
+            .into_iter()
+            .map(|actor| Party {
+                actor,
+                ends: vec![],
+                own: vec![],
+                timers: vec![],
+                alive: true,
+                blocked: 0,
+            })
+            .collect();
+        let mut links = vec![];
+        for (at, link) in setup.links.into_iter().enumerate() {
+            let ends = [Role::Client, Role::Server].map(|role| {
+                let id = link.party(role);
+                let party = &mut parties[usize::from(id.0)];
+                let part = judge.part(role, link.kind);
+                party.ends.push(PartyEnd {
+                    link: LinkId(at as u8),
+                    role,
+                    open: true,
+                    part,
+                });
+                End {
+                    party: id,
+                    port: Port(party.ends.len() as u8 - 1),
+                    role,
+                }
+            });
+            links.push(Link {
+                setup: link,
+                ends,
+                next_stream: 1,
+                in_flight: [0; 2],
+                exchanges: vec![],
+                broken: vec![],
+                cut: false,
+            });
+        }
+        World {
+            parties,
+            links,
+            net: Net::default(),
+            judge,
+            now_ms: 0,
+            frames: 0,
+            steps: 0,
+            faults: setup.faults,
+            bounds: setup.bounds,
+            calm: false,
+            spellings: Spellings::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Opens the links and moves until `stop` says so after a step, nothing can happen, or a bound
+    /// is reached; a run that was not stopped is settled.
+    pub fn run<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        door: &mut Door<'_, C, S>,
+        mut stop: impl FnMut(&J) -> bool,
+    ) -> Ended {
+        self.open(door);
+        let end = loop {
+            if stop(&self.judge) {
+                break RunEnd::Stopped;
+            }
+            if self.steps >= self.bounds.steps_max {
+                break RunEnd::Unfinished;
+            }
+            if !self.step(door) {
+                break RunEnd::Quiet;
+            }
+        };
+        match end {
+            RunEnd::Stopped => {}
+            RunEnd::Unfinished => self.settle(Ending::Unfinished),
+            RunEnd::Quiet => self.settle(Ending::Quiet),
+        }
+        Ended {
+            steps: self.steps,
+            frames: self.frames,
+            end,
+        }
+    }
+
+    /// Opens every link: servers hear of it before clients, since they must be ready first.
+    pub fn open<C: Chooser + ?Sized, S: Sink + ?Sized>(&mut self, door: &mut Door<'_, C, S>) {
+        for at in 0..self.links.len() {
+            let link = LinkId(at as u8);
+            door.event(What::Open { link });
+            let lossy = self.may_lose(link);
+            for role in [Role::Server, Role::Client] {
+                let end = self.end(link, role);
+                let origin = Origin {
+                    party: end.party,
+                    step: 0,
+                };
+                self.local(
+                    end.party,
+                    &Input::Opened {
+                        port: end.port,
+                        lossy,
+                    },
+                    origin,
+                    door,
+                );
+            }
+        }
+    }
+
+    /// Lets one thing happen; false when nothing can.
+    pub fn step<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        door: &mut Door<'_, C, S>,
+    ) -> bool {
+        if !self.calm && self.steps >= self.bounds.hostile_steps {
+            self.calm = true;
+            door.event(What::Calm);
+        }
+        let mut options = std::mem::take(&mut self.scratch.options);
+        let prompt = self.list_options(&mut options);
+        let taken = if options.is_empty() {
+            None
+        } else {
+            let answer = door.ask(
+                Site::Next,
+                &NextOptions {
+                    world: self,
+                    list: &options,
+                    prompt,
+                },
+            );
+            Some(options[answer as usize])
+        };
+        self.scratch.options = options;
+        match taken {
+            None => {
+                if !self.calm {
+                    self.calm = true;
+                    door.event(What::Calm);
+                }
+                door.event(What::Quiet);
+                return false;
+            }
+            Some(Next::Arrive(slot)) => self.arrive(slot, door),
+            Some(Next::Own { party, at }) => {
+                let (tag, origin) = self.parties[usize::from(party.0)].own.remove(at as usize);
+                door.event(What::Own { party, tag });
+                self.local(party, &Input::Own { tag }, origin, door);
+            }
+            Some(Next::Timer { party, at }) => {
+                let timer = self.parties[usize::from(party.0)]
+                    .timers
+                    .remove(at as usize);
+                self.move_clock(timer.due_ms, door);
+                door.event(What::Timer {
+                    party,
+                    tag: timer.tag,
+                });
+                self.local(party, &Input::Timer { tag: timer.tag }, timer.origin, door);
+            }
+            Some(Next::Release(slot)) => {
+                if let Some(until) = self.net.at(slot).held_until_ms {
+                    self.move_clock(until, door);
+                }
+                self.net.hold(slot, None);
+                self.arrive(slot, door);
+            }
+        }
+        self.steps += 1;
+        true
+    }
+
+    /// Ends the run: the judge names hangs.
+    pub fn settle(&mut self, ending: Ending) {
+        let mut ends = vec![];
+        for (at, party) in self.parties.iter_mut().enumerate() {
+            for end in &mut party.ends {
+                ends.push(EndState {
+                    party: PartyId(at as u8),
+                    link: end.link,
+                    role: end.role,
+                    part: &mut end.part,
+                });
+            }
+        }
+        self.judge.settle(&mut ends, ending);
+    }
+
+    /// The judge.
+    pub fn judge(&self) -> &J {
+        &self.judge
+    }
+
+    /// What the judge found, taken out of it.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.judge.take_findings()
+    }
+
+    /// The actor of that party.
+    pub fn actor(&self, party: PartyId) -> &A {
+        &self.party(party).actor
+    }
+
+    /// Milliseconds since the start.
+    pub fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    /// Fills in what can happen, plainest first; returns how many of these need no waiting.
+    fn list_options(&self, options: &mut Vec<Next>) -> u32 {
+        options.clear();
+        for (slot, flight) in self.net.slots() {
+            let link = &self.links[usize::from(flight.link.0)];
+            let ready = flight.behind == 0 || link.setup.beyond.reorder;
+            if ready
+                && flight.held_until_ms.is_none()
+                && self.takes_events(link.ends[flight.to as usize].party)
+            {
+                options.push(Next::Arrive(slot));
+            }
+        }
+        for (at, party) in self.parties.iter().enumerate() {
+            if party.alive && party.blocked == 0 {
+                let id = PartyId(at as u8);
+                options.extend((0..party.own.len() as u32).map(|at| Next::Own { party: id, at }));
+            }
+        }
+        let prompt = options.len() as u32;
+        if !self.calm || prompt == 0 {
+            self.list_late_options(options);
+        }
+        prompt
+    }
+
+    fn takes_events(&self, party: PartyId) -> bool {
+        let party = self.party(party);
+        party.alive && party.blocked == 0
+    }
+
+    /// Timers and held streams, by due time. Equal delays of one party fire in the order of setting.
+    fn list_late_options(&self, options: &mut Vec<Next>) {
+        let from = options.len();
+        for (at, party) in self.parties.iter().enumerate() {
+            if !party.alive || party.blocked > 0 {
+                continue;
+            }
+            for (index, timer) in party.timers.iter().enumerate() {
+                let first = !party.timers[..index]
+                    .iter()
+                    .any(|other| other.delay_ms == timer.delay_ms);
+                if first {
+                    options.push(Next::Timer {
+                        party: PartyId(at as u8),
+                        at: index as u32,
+                    });
+                }
+            }
+        }
+        for (slot, flight) in self.net.slots() {
+            let to = self.links[usize::from(flight.link.0)].ends[flight.to as usize].party;
+            if flight.behind == 0 && flight.held_until_ms.is_some() && self.takes_events(to) {
+                options.push(Next::Release(slot));
+            }
+        }
+        options[from..].sort_by_key(|option| match *option {
+            Next::Timer { party, at } => self.party(party).timers[at as usize].due_ms,
+            Next::Release(slot) => self.net.at(slot).held_until_ms.unwrap_or(0),
+            Next::Arrive(_) | Next::Own { .. } => 0,
+        });
+    }
+
+    fn move_clock<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        to_ms: u64,
+        door: &mut Door<'_, C, S>,
+    ) {
+        self.now_ms = self.now_ms.max(to_ms);
+        door.set_time(self.now_ms);
+    }
+
+    fn end(&self, link: LinkId, role: Role) -> End {
+        self.links[usize::from(link.0)].ends[role as usize]
+    }
+
+    fn part_mut(&mut self, end: End) -> (&mut J, &mut J::Part) {
+        let party = &mut self.parties[usize::from(end.party.0)];
+        (
+            &mut self.judge,
+            &mut party.ends[usize::from(end.port.0)].part,
+        )
+    }
+
+    /// Whether frames of that link can get lost in this world.
+    fn may_lose(&self, link: LinkId) -> bool {
+        let setup = &self.links[usize::from(link.0)].setup;
+        let drops = setup.kind == LinkKind::Http || setup.beyond.drop;
+        (drops && self.faults.drop > 0) || self.faults.cut > 0 || self.faults.crash > 0
+    }
+
+    fn arrive<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        slot: Slot,
+        door: &mut Door<'_, C, S>,
+    ) {
+        if matches!(self.net.at(slot).cargo, Cargo::Frame(_))
+            && !self.calm
+            && !self.faults.is_empty()
+        {
+            let options = self.fault_options(slot);
+            let answer = door.ask(Site::Fault, &options);
+            if answer > 0 {
+                return self.befall(options.list[answer as usize - 1], slot, door);
+            }
+        }
+        self.note_overtaking(slot, door);
+        let flight = self.take(slot);
+        let end = self.end(flight.link, flight.to);
+        match flight.cargo {
+            Cargo::Frame(ref frame) => self.deliver(&flight, frame, end, door),
+            Cargo::Close => {
+                self.forget_link(end);
+                let (judge, part) = self.part_mut(end);
+                judge.event(part, end.party, flight.link, PartEvent::ClosedByPeer);
+                self.local(
+                    end.party,
+                    &Input::Closed { port: end.port },
+                    flight.origin,
+                    door,
+                );
+            }
+            Cargo::Lost(message) => {
+                let input = Input::ExchangeLost {
+                    port: end.port,
+                    message: &message,
+                };
+                self.local(end.party, &input, flight.origin, door);
+            }
+        }
+    }
+
+    fn deliver<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        flight: &Flight,
+        frame: &Frame,
+        end: End,
+        door: &mut Door<'_, C, S>,
+    ) {
+        door.event(What::Recv {
+            frame: frame.number,
+            link: flight.link,
+            to: flight.to,
+        });
+        let sight = sight_of(frame, end.party, flight);
+        let (judge, part) = self.part_mut(end);
+        judge.toward(part, &sight);
+        if flight.to == Role::Client && frame.message.kind.is_response() {
+            let id = frame.message.id;
+            self.links[usize::from(flight.link.0)]
+                .exchanges
+                .retain(|(_, request)| request.id != id);
+        }
+        let input = Input::Frame {
+            port: end.port,
+            message: &frame.message,
+            raw: frame.raw.as_deref(),
+            stream: flight.stream,
+        };
+        self.local(end.party, &input, flight.origin, door);
+    }
+
+    /// A frame that goes before older ones of its stream: only a link beyond its kind does that.
+    fn note_overtaking<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &self,
+        slot: Slot,
+        door: &mut Door<'_, C, S>,
+    ) {
+        let flight = self.net.at(slot);
+        if flight.behind == 0 {
+            return;
+        }
+        let overtaken = self.net.iter().find(|older| {
+            (older.link, older.to, older.stream) == (flight.link, flight.to, flight.stream)
+        });
+        if let Some(Flight {
+            cargo: Cargo::Frame(frame),
+            ..
+        }) = overtaken
+        {
+            door.event(What::Fault {
+                fault: Fault::Delay,
+                frame: frame.number,
+                link: flight.link,
+                party: self.end(flight.link, flight.to).party,
+                forbidden: true,
+            });
+        }
+    }
+
+    /// Takes a flight out and unblocks its writer.
+    fn take(&mut self, slot: Slot) -> Flight {
+        let flight = self.net.take(slot);
+        if matches!(flight.cargo, Cargo::Frame(_)) {
+            let link = &mut self.links[usize::from(flight.link.0)];
+            let count = &mut link.in_flight[flight.to as usize];
+            if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity + 1 {
+                let writer = link.ends[flight.to.other() as usize].party;
+                self.parties[usize::from(writer.0)].blocked -= 1;
+            }
+            *count -= 1;
+        }
+        flight
+    }
+
+    /// One local step: the party's actor takes the input, and what it wants is carried out.
+    fn local<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        id: PartyId,
+        input: &Input<'_>,
+        origin: Origin,
+        door: &mut Door<'_, C, S>,
+    ) {
+        let mut sent = std::mem::take(&mut self.scratch.sent);
+        let mut wishes = std::mem::take(&mut self.scratch.wishes);
+        let party = &mut self.parties[usize::from(id.0)];
+        if party.alive {
+            let mut out = Out::new(id, origin, &mut sent, &mut wishes, door);
+            party.actor.on(input, &mut out);
+        }
+        for frame in sent.drain(..) {
+            self.send(id, frame, door);
+        }
+        for wish in wishes.drain(..) {
+            self.grant(id, wish, origin, door);
+        }
+        self.scratch.sent = sent;
+        self.scratch.wishes = wishes;
+    }
+
+    fn send<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        id: PartyId,
+        sent: Sent,
+        door: &mut Door<'_, C, S>,
+    ) {
+        let end = &self.parties[usize::from(id.0)].ends[usize::from(sent.port.0)];
+        let (link, from, open) = (end.link, end.role, end.open);
+        if !open {
+            return;
+        }
+        self.frames += 1;
+        let mut frame = Frame {
+            number: self.frames,
+            message: sent.message,
+            raw: sent.raw,
+            slips: sent.slips,
+        };
+        if let Some(raw) = &frame.raw {
+            let found = classify(raw, &mut self.scratch.scanner.0);
+            frame.message = found.message;
+            self.spellings
+                .remember(frame.message.id, &raw[found.spans.id]);
+        }
+        let stream = self.stream_of(link, from, sent.route, &frame.message);
+        let flight = Flight {
+            link,
+            to: from.other(),
+            stream,
+            origin: sent.origin,
+            cargo: Cargo::Close,
+            behind: 0,
+            held_until_ms: None,
+        };
+        let sender = self.end(link, from);
+        let sight = sight_of(&frame, id, &flight);
+        let (judge, part) = self.part_mut(sender);
+        judge.by(part, &sight);
+        door.event(What::Send {
+            frame: frame.number,
+            link,
+            from,
+            stream,
+            origin: sent.origin,
+            text: FrameText {
+                message: &frame.message,
+                raw: frame.raw.as_deref(),
+                spellings: &self.spellings,
+            },
+            slips: frame.slips,
+        });
+        let receiver = self.end(link, from.other());
+        let peer_open =
+            self.parties[usize::from(receiver.party.0)].ends[usize::from(receiver.port.0)].open;
+        let state = &mut self.links[usize::from(link.0)];
+        let gone = state.cut || !peer_open;
+        if gone || state.broken.contains(&stream) {
+            let told = if gone { Told::Both } else { Told::Client };
+            let loss = Loss {
+                told,
+                forbidden: false,
+            };
+            return self.lose(
+                &Flight {
+                    cargo: Cargo::Frame(frame),
+                    ..flight
+                },
+                loss,
+            );
+        }
+        let count = &mut state.in_flight[from.other() as usize];
+        *count += 1;
+        if state.setup.kind == LinkKind::Pipe && *count == state.setup.capacity + 1 {
+            self.parties[usize::from(id.0)].blocked += 1;
+        }
+        self.net.push(Flight {
+            cargo: Cargo::Frame(frame),
+            ..flight
+        });
+    }
+
+    fn stream_of(&mut self, link: LinkId, from: Role, route: Route, message: &Message) -> Stream {
+        let link = &mut self.links[usize::from(link.0)];
+        match (link.setup.kind, from, route) {
+            (LinkKind::Pipe, ..) | (LinkKind::Http, Role::Server, Route::Usual) => 0,
+            (LinkKind::Http, Role::Server, Route::On(stream)) => stream,
+            (LinkKind::Http, Role::Client, _) => {
+                let stream = link.next_stream;
+                link.next_stream += 1;
+                if message.kind == Kind::Request {
+                    link.exchanges.push((stream, *message));
+                }
+                stream
+            }
+        }
+    }
+
+    fn grant<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        id: PartyId,
+        wish: Wish,
+        origin: Origin,
+        door: &mut Door<'_, C, S>,
+    ) {
+        let now_ms = self.now_ms;
+        let party = &mut self.parties[usize::from(id.0)];
+        match wish {
+            Wish::Timer { tag, delay_ms } => {
+                party.timers.retain(|timer| timer.tag != tag);
+                party.timers.push(Timer {
+                    tag,
+                    due_ms: now_ms + u64::from(delay_ms),
+                    delay_ms,
+                    origin,
+                });
+            }
+            Wish::CancelTimer { tag } => party.timers.retain(|timer| timer.tag != tag),
+            Wish::Again { tag, origin } => party.own.push((tag, origin)),
+            Wish::Close { port } => self.close(id, port, origin, door),
+            Wish::Exit => {
+                door.event(What::Exit { party: id });
+                self.end_party(id, PartEvent::Exited, origin);
+            }
+        }
+    }
+
+    /// An end closes its link: what it sent still arrives, what is on its way to it is lost.
+    fn close<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        id: PartyId,
+        port: Port,
+        origin: Origin,
+        door: &mut Door<'_, C, S>,
+    ) {
+        let end = &self.parties[usize::from(id.0)].ends[usize::from(port.0)];
+        if !end.open {
+            return;
+        }
+        let (link, role) = (end.link, end.role);
+        door.event(What::Close { link, by: role });
+        self.leave(
+            End {
+                party: id,
+                port,
+                role,
+            },
+            link,
+            PartEvent::ClosedByIt,
+            origin,
+        );
+    }
+
+    /// A party is gone, with all its ends.
+    fn end_party(&mut self, id: PartyId, why: PartEvent, origin: Origin) {
+        let party = &mut self.parties[usize::from(id.0)];
+        party.alive = false;
+        party.own.clear();
+        party.timers.clear();
+        for port in 0..party.ends.len() {
+            let end = &self.parties[usize::from(id.0)].ends[port];
+            if end.open {
+                let (link, role) = (end.link, end.role);
+                self.leave(
+                    End {
+                        party: id,
+                        port: Port(port as u8),
+                        role,
+                    },
+                    link,
+                    why,
+                    origin,
+                );
+            }
+        }
+    }
+
+    /// Shuts one end: the judge hears why, the other end will hear of it after what was sent.
+    fn leave(&mut self, end: End, link: LinkId, why: PartEvent, origin: Origin) {
+        let (judge, part) = self.part_mut(end);
+        judge.event(part, end.party, link, why);
+        self.forget_link(end);
+        let loss = Loss {
+            told: Told::Both,
+            forbidden: false,
+        };
+        self.lose_all(loss, |flight| flight.link == link && flight.to == end.role);
+        self.announce_close(link, end.role.other(), origin);
+    }
+
+    /// Puts the end of the link behind everything that is on its way to that end.
+    fn announce_close(&mut self, link: LinkId, to: Role, origin: Origin) {
+        let end = self.end(link, to);
+        if !self.parties[usize::from(end.party.0)].ends[usize::from(end.port.0)].open {
+            return;
+        }
+        // On http the close is the end of the session, on a stream of its own.
+        let stream = match self.links[usize::from(link.0)].setup.kind {
+            LinkKind::Pipe => 0,
+            LinkKind::Http => Stream::MAX,
+        };
+        self.net.push(Flight {
+            link,
+            to,
+            stream,
+            origin,
+            cargo: Cargo::Close,
+            behind: 0,
+            held_until_ms: None,
+        });
+    }
+
+    fn forget_link(&mut self, end: End) {
+        self.parties[usize::from(end.party.0)].ends[usize::from(end.port.0)].open = false;
+    }
+
+    fn fault_options(&self, slot: Slot) -> FaultOptions {
+        let link = &self.links[usize::from(self.net.at(slot).link.0)].setup;
+        let http = link.kind == LinkKind::Http;
+        let mut options = FaultOptions {
+            list: Fault::ALL,
+            count: 0,
+        };
+        for fault in Fault::ALL {
+            let allowed = match fault {
+                Fault::Delay | Fault::Cut | Fault::Crash => true,
+                Fault::Duplicate => http || link.beyond.duplicate,
+                Fault::Drop => http || link.beyond.drop,
+            };
+            if allowed && self.faults.left(fault) > 0 {
+                options.list[options.count] = fault;
+                options.count += 1;
+            }
+        }
+        options
+    }
+
+    /// A fault befalls the frame of that slot, or its link or receiver.
+    fn befall<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        fault: Fault,
+        slot: Slot,
+        door: &mut Door<'_, C, S>,
+    ) {
+        self.faults.spend(fault);
+        let flight = self.net.at(slot);
+        let (link, to, origin) = (flight.link, flight.to, flight.origin);
+        let Cargo::Frame(frame) = &flight.cargo else {
+            return;
+        };
+        let number = frame.number;
+        let receiver = self.end(link, to).party;
+        let pipe = self.links[usize::from(link.0)].setup.kind == LinkKind::Pipe;
+        let forbidden = pipe && matches!(fault, Fault::Drop | Fault::Duplicate);
+        door.event(What::Fault {
+            fault,
+            frame: number,
+            link,
+            party: receiver,
+            forbidden,
+        });
+        match fault {
+            Fault::Delay => self.net.hold(slot, Some(self.now_ms + DELAY_MS)),
+            Fault::Duplicate => self.duplicate(slot),
+            Fault::Drop => self.drop_frame(slot, forbidden),
+            Fault::Cut => {
+                self.links[usize::from(link.0)].cut = true;
+                let loss = Loss {
+                    told: Told::Both,
+                    forbidden: false,
+                };
+                self.lose_all(loss, |flight| flight.link == link);
+                for role in [Role::Client, Role::Server] {
+                    self.announce_close(link, role, origin);
+                }
+            }
+            Fault::Crash => self.end_party(receiver, PartEvent::Crashed, origin),
+        }
+    }
+
+    /// A second copy, youngest of all; on http on a stream of its own, as a retry would be.
+    fn duplicate(&mut self, slot: Slot) {
+        let mut copy = self.net.at(slot).clone();
+        let link = &mut self.links[usize::from(copy.link.0)];
+        if link.setup.kind == LinkKind::Http && copy.to == Role::Server {
+            copy.stream = link.next_stream;
+            link.next_stream += 1;
+        }
+        let count = &mut link.in_flight[copy.to as usize];
+        *count += 1;
+        if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity + 1 {
+            let writer = link.ends[copy.to.other() as usize].party;
+            self.parties[usize::from(writer.0)].blocked += 1;
+        }
+        self.net.push(copy);
+    }
+
+    /// A frame is lost. On http the exchange goes with it, and the client learns of that.
+    fn drop_frame(&mut self, slot: Slot, forbidden: bool) {
+        let flight = self.take(slot);
+        let link = flight.link;
+        let state = &mut self.links[usize::from(link.0)];
+        let exchange = state
+            .exchanges
+            .iter()
+            .position(|(stream, _)| *stream == flight.stream && flight.stream != 0);
+        let Some(exchange) = exchange else {
+            return self.lose(
+                &flight,
+                Loss {
+                    told: Told::Nobody,
+                    forbidden,
+                },
+            );
+        };
+        let request = state.exchanges.remove(exchange).1;
+        state.broken.push(flight.stream);
+        let loss = Loss {
+            told: Told::Client,
+            forbidden,
+        };
+        self.lose(&flight, loss);
+        let stream = flight.stream;
+        self.lose_all(loss, |other| other.link == link && other.stream == stream);
+        if flight.to == Role::Client {
+            // An answer or what belongs to it is gone, and with it the client's exchange.
+            let client = self.end(link, Role::Client);
+            let (judge, part) = self.part_mut(client);
+            let event = PartEvent::SentLost {
+                message: request,
+                told: true,
+                forbidden,
+            };
+            judge.event(part, client.party, link, event);
+        }
+        self.tell_lost(link, request, flight.origin);
+    }
+
+    /// The client learns that the exchange of its request is lost.
+    fn tell_lost(&mut self, link: LinkId, request: Message, origin: Origin) {
+        let state = &mut self.links[usize::from(link.0)];
+        let stream = state.next_stream;
+        state.next_stream += 1;
+        let cargo = Cargo::Lost(request);
+        self.net.push(Flight {
+            link,
+            to: Role::Client,
+            stream,
+            origin,
+            cargo,
+            behind: 0,
+            held_until_ms: None,
+        });
+    }
+
+    fn lose_all(&mut self, loss: Loss, mut which: impl FnMut(&Flight) -> bool) {
+        while let Some(slot) = self.net.first_slot(&mut which) {
+            let flight = self.take(slot);
+            self.lose(&flight, loss);
+        }
+    }
+
+    /// Tells the judge that a frame is gone.
+    fn lose(&mut self, flight: &Flight, loss: Loss) {
+        let Cargo::Frame(frame) = &flight.cargo else {
+            return;
+        };
+        let forbidden = loss.forbidden;
+        let message = frame.message;
+        let sender = self.end(flight.link, flight.to.other());
+        let told = loss.told.is(sender.role);
+        let (judge, part) = self.part_mut(sender);
+        judge.event(
+            part,
+            sender.party,
+            flight.link,
+            PartEvent::SentLost {
+                message,
+                told,
+                forbidden,
+            },
+        );
+        let receiver = self.end(flight.link, flight.to);
+        let told = loss.told.is(receiver.role);
+        let (judge, part) = self.part_mut(receiver);
+        judge.event(
+            part,
+            receiver.party,
+            flight.link,
+            PartEvent::InboundLost {
+                message,
+                told,
+                forbidden,
+            },
+        );
+    }
+}
+
+/// How a frame was lost.
+#[derive(Clone, Copy)]
+struct Loss {
+    told: Told,
+    forbidden: bool,
+}
+
+/// Who learns of a loss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nobody,
+    /// The client, whose exchange it was.
+    Client,
+    /// Both ends: their link closes.
+    Both,
+}
+
+impl Told {
+    fn is(self, role: Role) -> bool {
+        self == Told::Both || (self == Told::Client && role == Role::Client)
+    }
+}
+
+#[inline]
+fn sight_of<'a>(frame: &'a Frame, party: PartyId, flight: &Flight) -> Sight<'a> {
+    Sight {
+        message: &frame.message,
+        text: frame.raw.as_deref(),
+        frame: frame.number,
+        party,
+        link: flight.link,
+        stream: flight.stream,
+        slips: frame.slips,
+    }
+}
