@@ -1,7 +1,7 @@
-//! Frames in flight: a slab, and an order by age so that taking one out moves indices and not frames.
+//! Frames in flight: a slab of flights, and a list by age that holds all that listing and labelling options need.
 
-use mcpsim_traces::event::{FrameNo, LinkId, Origin, Role, Stream};
-use mcpsim_traces::message::Message;
+use mcpsim_traces::event::{FrameNo, Label, LinkId, Origin, Role, Stream};
+use mcpsim_traces::message::{Kind, Message};
 
 /// Something on its way to an end of a link.
 #[derive(Clone, Debug)]
@@ -11,10 +11,6 @@ pub(crate) struct Flight {
     pub(crate) stream: Stream,
     pub(crate) origin: Origin,
     pub(crate) cargo: Cargo,
-    /// Frames of the same link, direction and stream that are older.
-    pub(crate) behind: u32,
-    /// The stream is held back until then.
-    pub(crate) held_until_ms: Option<u64>,
 }
 
 /// What is on its way.
@@ -36,58 +32,99 @@ pub(crate) struct Frame {
     pub(crate) slips: &'static [&'static str],
 }
 
-impl Flight {
-    fn same_stream(&self, other: &Flight) -> bool {
-        self.link == other.link && self.to == other.to && self.stream == other.stream
-    }
-}
-
 /// An index into the slab: names a flight while it is in flight.
 pub(crate) type Slot = u32;
+
+/// What listing and labelling need of a flight, side by side in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) slot: Slot,
+    /// Flights of the same link, direction and stream that are older.
+    pub(crate) behind: u32,
+    /// Link, direction and stream in one word.
+    lane: u64,
+    /// Link, direction, kind and origin in one word: two flights of one name differ only by age.
+    name: u64,
+    pub(crate) held: bool,
+}
+
+impl Entry {
+    fn new(slot: Slot, flight: &Flight) -> Entry {
+        let kind = match &flight.cargo {
+            Cargo::Frame(frame) => frame.message.kind,
+            // No frame is told apart from another by these two: a batch and a malformed frame are
+            // raw bytes, and a close or a loss is never on the same stream as they.
+            Cargo::Close => Kind::Batch,
+            Cargo::Lost(_) => Kind::Malformed,
+        };
+        let end = u64::from(flight.link.0) << 1 | flight.to as u64;
+        Entry {
+            slot,
+            behind: 0,
+            lane: end << 32 | u64::from(flight.stream),
+            name: end << 32
+                | (kind as u64) << 24
+                | u64::from(flight.origin.party.0) << 16
+                | u64::from(flight.origin.step),
+            held: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn link(&self) -> LinkId {
+        LinkId((self.lane >> 33) as u8)
+    }
+
+    #[inline]
+    pub(crate) fn to(&self) -> Role {
+        if self.lane >> 32 & 1 == 0 {
+            Role::Client
+        } else {
+            Role::Server
+        }
+    }
+
+    /// Whether both are of one link, direction, kind and origin.
+    #[inline]
+    pub(crate) fn same_name(&self, other: &Entry) -> bool {
+        self.name == other.name
+    }
+}
 
 /// All that is in flight, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Net {
     slab: Vec<Option<Flight>>,
     free: Vec<Slot>,
-    order: Vec<Slot>,
+    order: Vec<Entry>,
+    /// Streams that are held back, with the time of their release.
+    held: Vec<(u64, u64)>,
 }
 
 impl Net {
     /// Takes a flight in as the youngest.
     #[inline]
-    pub(crate) fn push(&mut self, mut flight: Flight) {
-        flight.behind = 0;
-        flight.held_until_ms = None;
-        for older in self.iter() {
-            if older.same_stream(&flight) {
-                flight.behind += 1;
-                flight.held_until_ms = older.held_until_ms;
-            }
+    pub(crate) fn push(&mut self, flight: Flight) {
+        let slot = self.free.pop().unwrap_or(self.slab.len() as Slot);
+        let mut entry = Entry::new(slot, &flight);
+        entry.behind = self
+            .order
+            .iter()
+            .filter(|older| older.lane == entry.lane)
+            .count() as u32;
+        entry.held = !self.held.is_empty() && self.held.iter().any(|(lane, _)| *lane == entry.lane);
+        if slot as usize == self.slab.len() {
+            self.slab.push(Some(flight));
+        } else {
+            self.slab[slot as usize] = Some(flight);
         }
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slab[slot as usize] = Some(flight);
-                slot
-            }
-            None => {
-                self.slab.push(Some(flight));
-                self.slab.len() as Slot - 1
-            }
-        };
-        self.order.push(slot);
+        self.order.push(entry);
     }
 
-    /// The flights, oldest first.
+    /// What is in flight, oldest first.
     #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.order.iter().map(|&slot| self.at(slot))
-    }
-
-    /// The flights with their slots, oldest first.
-    #[inline]
-    pub(crate) fn slots(&self) -> impl Iterator<Item = (Slot, &Flight)> {
-        self.order.iter().map(|&slot| (slot, self.at(slot)))
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.order
     }
 
     /// The flight of that slot.
@@ -101,44 +138,96 @@ impl Net {
             .expect("a slot in the order holds a flight")
     }
 
+    /// Where that slot stands in the order.
+    #[inline]
+    fn index(&self, slot: Slot) -> usize {
+        self.order
+            .iter()
+            .position(|entry| entry.slot == slot)
+            .expect("the slot is in the order")
+    }
+
+    /// The entry of that slot.
+    #[inline]
+    pub(crate) fn entry(&self, slot: Slot) -> Entry {
+        self.order[self.index(slot)]
+    }
+
+    /// What an option on that slot is; `nth` counts those of the same name before it.
+    pub(crate) fn label(&self, slot: Slot, nth: u16) -> Label {
+        let flight = self.at(slot);
+        let kind = match &flight.cargo {
+            Cargo::Frame(frame) => frame.message.kind,
+            Cargo::Close => Kind::Batch,
+            Cargo::Lost(_) => Kind::Malformed,
+        };
+        Label::Frame {
+            link: flight.link,
+            to: flight.to,
+            kind,
+            origin: flight.origin,
+            nth,
+        }
+    }
+
     /// Takes the flight of that slot out.
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Flight {
-        let at = self
-            .order
-            .iter()
-            .position(|&other| other == slot)
-            .expect("the slot is in the order");
-        self.order.remove(at);
-        let flight = self.slab[slot as usize]
-            .take()
-            .expect("a slot in the order holds a flight");
-        self.free.push(slot);
-        for index in at..self.order.len() {
-            let younger = self.slab[self.order[index] as usize]
-                .as_mut()
-                .expect("a slot in the order holds a flight");
-            if younger.same_stream(&flight) {
-                younger.behind -= 1;
-            }
+        let at = self.index(slot);
+        let entry = self.order.remove(at);
+        for younger in &mut self.order[at..] {
+            younger.behind -= u32::from(younger.lane == entry.lane);
         }
-        flight
+        self.free.push(slot);
+        self.slab[slot as usize]
+            .take()
+            .expect("a slot in the order holds a flight")
     }
 
     /// Holds the stream of that flight back until then.
-    pub(crate) fn hold(&mut self, slot: Slot, until_ms: Option<u64>) {
-        let key = (self.at(slot).link, self.at(slot).to, self.at(slot).stream);
-        for flight in self.slab.iter_mut().flatten() {
-            if (flight.link, flight.to, flight.stream) == key {
-                flight.held_until_ms = until_ms;
-            }
-        }
+    pub(crate) fn hold(&mut self, slot: Slot, until_ms: u64) {
+        let lane = self.entry(slot).lane;
+        self.held.retain(|(other, _)| *other != lane);
+        self.held.push((lane, until_ms));
+        self.order
+            .iter_mut()
+            .filter(|entry| entry.lane == lane)
+            .for_each(|entry| entry.held = true);
+    }
+
+    /// Lets the stream of that flight go on; returns when it was to be released.
+    pub(crate) fn release(&mut self, slot: Slot) -> Option<u64> {
+        let lane = self.entry(slot).lane;
+        let until = self.held_until(slot);
+        self.held.retain(|(other, _)| *other != lane);
+        self.order
+            .iter_mut()
+            .filter(|entry| entry.lane == lane)
+            .for_each(|entry| entry.held = false);
+        until
+    }
+
+    /// When the stream of that flight is to be released, where it is held.
+    pub(crate) fn held_until(&self, slot: Slot) -> Option<u64> {
+        let lane = self.entry(slot).lane;
+        self.held
+            .iter()
+            .find(|(other, _)| *other == lane)
+            .map(|(_, until)| *until)
+    }
+
+    /// The oldest flight of the same stream.
+    pub(crate) fn oldest_beside(&self, slot: Slot) -> &Flight {
+        let lane = self.entry(slot).lane;
+        let oldest = self.order.iter().find(|entry| entry.lane == lane);
+        self.at(oldest.map_or(slot, |entry| entry.slot))
     }
 
     /// The oldest flight that is wanted.
     pub(crate) fn first_slot(&self, mut wanted: impl FnMut(&Flight) -> bool) -> Option<Slot> {
-        self.slots()
-            .find(|(_, flight)| wanted(flight))
-            .map(|(slot, _)| slot)
+        self.order
+            .iter()
+            .map(|entry| entry.slot)
+            .find(|&slot| wanted(self.at(slot)))
     }
 }

@@ -161,37 +161,16 @@ impl<A, J: Judge> Options for NextOptions<'_, A, J> {
                 tag: self.world.party(party).timers[at as usize].tag,
             },
             Next::Arrive(slot) | Next::Release(slot) => {
-                let flight = self.world.net.at(slot);
-                let mut label = frame_label(flight, 0);
+                let net = &self.world.net;
+                let entry = net.entry(slot);
                 let same = |option: &&Next| match option {
-                    Next::Arrive(slot) | Next::Release(slot) => {
-                        frame_label(self.world.net.at(*slot), 0) == label
-                    }
+                    Next::Arrive(slot) | Next::Release(slot) => net.entry(*slot).same_name(&entry),
                     _ => false,
                 };
-                let earlier = self.list[..answer as usize].iter().filter(same).count() as u16;
-                if let Label::Frame { nth, .. } = &mut label {
-                    *nth = earlier;
-                }
-                label
+                let nth = self.list[..answer as usize].iter().filter(same).count() as u16;
+                net.label(slot, nth)
             }
         }
-    }
-}
-
-fn frame_label(flight: &Flight, nth: u16) -> Label {
-    let kind = match &flight.cargo {
-        Cargo::Frame(frame) => frame.message.kind,
-        // Not frames: told apart from them by a kind that no frame of a stream's end has.
-        Cargo::Close => Kind::Batch,
-        Cargo::Lost(_) => Kind::Malformed,
-    };
-    Label::Frame {
-        link: flight.link,
-        to: flight.to,
-        kind,
-        origin: flight.origin,
-        nth,
     }
 }
 
@@ -398,10 +377,9 @@ impl<A: Actor, J: Judge> World<A, J> {
                 self.local(party, &Input::Timer { tag: timer.tag }, timer.origin, door);
             }
             Some(Next::Release(slot)) => {
-                if let Some(until) = self.net.at(slot).held_until_ms {
-                    self.move_clock(until, door);
+                if let Some(until_ms) = self.net.release(slot) {
+                    self.move_clock(until_ms, door);
                 }
-                self.net.hold(slot, None);
                 self.arrive(slot, door);
             }
         }
@@ -448,14 +426,11 @@ impl<A: Actor, J: Judge> World<A, J> {
     /// Fills in what can happen, plainest first; returns how many of these need no waiting.
     fn list_options(&self, options: &mut Vec<Next>) -> u32 {
         options.clear();
-        for (slot, flight) in self.net.slots() {
-            let link = &self.links[usize::from(flight.link.0)];
-            let ready = flight.behind == 0 || link.setup.beyond.reorder;
-            if ready
-                && flight.held_until_ms.is_none()
-                && self.takes_events(link.ends[flight.to as usize].party)
-            {
-                options.push(Next::Arrive(slot));
+        for entry in self.net.entries() {
+            let link = &self.links[usize::from(entry.link().0)];
+            let ready = entry.behind == 0 || link.setup.beyond.reorder;
+            if ready && !entry.held && self.takes_events(link.ends[entry.to() as usize].party) {
+                options.push(Next::Arrive(entry.slot));
             }
         }
         for (at, party) in self.parties.iter().enumerate() {
@@ -495,15 +470,15 @@ impl<A: Actor, J: Judge> World<A, J> {
                 }
             }
         }
-        for (slot, flight) in self.net.slots() {
-            let to = self.links[usize::from(flight.link.0)].ends[flight.to as usize].party;
-            if flight.behind == 0 && flight.held_until_ms.is_some() && self.takes_events(to) {
-                options.push(Next::Release(slot));
+        for entry in self.net.entries() {
+            let to = self.links[usize::from(entry.link().0)].ends[entry.to() as usize].party;
+            if entry.behind == 0 && entry.held && self.takes_events(to) {
+                options.push(Next::Release(entry.slot));
             }
         }
         options[from..].sort_by_key(|option| match *option {
             Next::Timer { party, at } => self.party(party).timers[at as usize].due_ms,
-            Next::Release(slot) => self.net.at(slot).held_until_ms.unwrap_or(0),
+            Next::Release(slot) => self.net.held_until(slot).unwrap_or(0),
             Next::Arrive(_) | Next::Own { .. } => 0,
         });
     }
@@ -613,23 +588,18 @@ impl<A: Actor, J: Judge> World<A, J> {
         slot: Slot,
         door: &mut Door<'_, C, S>,
     ) {
-        let flight = self.net.at(slot);
-        if flight.behind == 0 {
+        if !self.links.iter().any(|link| link.setup.beyond.reorder)
+            || self.net.entry(slot).behind == 0
+        {
             return;
         }
-        let overtaken = self.net.iter().find(|older| {
-            (older.link, older.to, older.stream) == (flight.link, flight.to, flight.stream)
-        });
-        if let Some(Flight {
-            cargo: Cargo::Frame(frame),
-            ..
-        }) = overtaken
-        {
+        let overtaken = self.net.oldest_beside(slot);
+        if let Cargo::Frame(frame) = &overtaken.cargo {
             door.event(What::Fault {
                 fault: Fault::Delay,
                 frame: frame.number,
-                link: flight.link,
-                party: self.end(flight.link, flight.to).party,
+                link: overtaken.link,
+                party: self.end(overtaken.link, overtaken.to).party,
                 forbidden: true,
             });
         }
@@ -706,8 +676,6 @@ impl<A: Actor, J: Judge> World<A, J> {
             stream,
             origin: sent.origin,
             cargo: Cargo::Close,
-            behind: 0,
-            held_until_ms: None,
         };
         let sender = self.end(link, from);
         let sight = sight_of(&frame, id, &flight);
@@ -881,8 +849,6 @@ impl<A: Actor, J: Judge> World<A, J> {
             stream,
             origin,
             cargo: Cargo::Close,
-            behind: 0,
-            held_until_ms: None,
         });
     }
 
@@ -936,7 +902,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             forbidden,
         });
         match fault {
-            Fault::Delay => self.net.hold(slot, Some(self.now_ms + DELAY_MS)),
+            Fault::Delay => self.net.hold(slot, self.now_ms + DELAY_MS),
             Fault::Duplicate => self.duplicate(slot),
             Fault::Drop => self.drop_frame(slot, forbidden),
             Fault::Cut => {
@@ -1024,8 +990,6 @@ impl<A: Actor, J: Judge> World<A, J> {
             stream,
             origin,
             cargo,
-            behind: 0,
-            held_until_ms: None,
         });
     }
 
