@@ -4,8 +4,11 @@
 pub mod classify;
 pub mod encode;
 pub mod event;
+pub mod file;
 pub mod judge;
 pub mod key;
+pub mod lines;
 pub mod message;
 pub mod render;
 pub mod scan;
+pub mod show;
