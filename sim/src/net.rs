@@ -32,13 +32,13 @@ pub(crate) struct Frame {
     pub(crate) slips: &'static [&'static str],
 }
 
-/// An index into the slab: names a flight while it is in flight.
-pub(crate) type Slot = u32;
+/// An index into the slab.
+type Slot = u32;
 
 /// What listing and labelling need of a flight, side by side in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    pub(crate) slot: Slot,
+    slot: Slot,
     /// Flights of the same link, direction and stream that are older.
     pub(crate) behind: u32,
     /// Link, direction and stream in one word.
@@ -127,35 +127,23 @@ impl Net {
         &self.order
     }
 
-    /// The flight of that slot.
-    ///
-    /// # Panics
-    /// When there is none.
     #[inline]
-    pub(crate) fn at(&self, slot: Slot) -> &Flight {
+    fn at(&self, slot: Slot) -> &Flight {
         self.slab[slot as usize]
             .as_ref()
             .expect("a slot in the order holds a flight")
     }
 
-    /// Where that slot stands in the order.
+    /// The flight at that place of the order.
     #[inline]
-    fn index(&self, slot: Slot) -> usize {
-        self.order
-            .iter()
-            .position(|entry| entry.slot == slot)
-            .expect("the slot is in the order")
+    pub(crate) fn flight(&self, index: usize) -> &Flight {
+        self.at(self.order[index].slot)
     }
 
-    /// The entry of that slot.
+    /// What an option on that place is; `nth` counts those of the same name before it.
     #[inline]
-    pub(crate) fn entry(&self, slot: Slot) -> Entry {
-        self.order[self.index(slot)]
-    }
-
-    /// What an option on that slot is; `nth` counts those of the same name before it.
-    pub(crate) fn label(&self, slot: Slot, nth: u16) -> Label {
-        let flight = self.at(slot);
+    pub(crate) fn label(&self, index: usize, nth: u16) -> Label {
+        let flight = self.flight(index);
         let kind = match &flight.cargo {
             Cargo::Frame(frame) => frame.message.kind,
             Cargo::Close => Kind::Batch,
@@ -170,23 +158,22 @@ impl Net {
         }
     }
 
-    /// Takes the flight of that slot out.
+    /// Takes the flight at that place out.
     #[inline]
-    pub(crate) fn take(&mut self, slot: Slot) -> Flight {
-        let at = self.index(slot);
-        let entry = self.order.remove(at);
-        for younger in &mut self.order[at..] {
+    pub(crate) fn take(&mut self, index: usize) -> Flight {
+        let entry = self.order.remove(index);
+        for younger in &mut self.order[index..] {
             younger.behind -= u32::from(younger.lane == entry.lane);
         }
-        self.free.push(slot);
-        self.slab[slot as usize]
+        self.free.push(entry.slot);
+        self.slab[entry.slot as usize]
             .take()
             .expect("a slot in the order holds a flight")
     }
 
-    /// Holds the stream of that flight back until then.
-    pub(crate) fn hold(&mut self, slot: Slot, until_ms: u64) {
-        let lane = self.entry(slot).lane;
+    /// Holds the stream of the flight at that place back until then.
+    pub(crate) fn hold(&mut self, index: usize, until_ms: u64) {
+        let lane = self.order[index].lane;
         self.held.retain(|(other, _)| *other != lane);
         self.held.push((lane, until_ms));
         self.order
@@ -196,9 +183,9 @@ impl Net {
     }
 
     /// Lets the stream of that flight go on; returns when it was to be released.
-    pub(crate) fn release(&mut self, slot: Slot) -> Option<u64> {
-        let lane = self.entry(slot).lane;
-        let until = self.held_until(slot);
+    pub(crate) fn release(&mut self, index: usize) -> Option<u64> {
+        let lane = self.order[index].lane;
+        let until = self.held_until(index);
         self.held.retain(|(other, _)| *other != lane);
         self.order
             .iter_mut()
@@ -208,8 +195,8 @@ impl Net {
     }
 
     /// When the stream of that flight is to be released, where it is held.
-    pub(crate) fn held_until(&self, slot: Slot) -> Option<u64> {
-        let lane = self.entry(slot).lane;
+    pub(crate) fn held_until(&self, index: usize) -> Option<u64> {
+        let lane = self.order[index].lane;
         self.held
             .iter()
             .find(|(other, _)| *other == lane)
@@ -217,17 +204,14 @@ impl Net {
     }
 
     /// The oldest flight of the same stream.
-    pub(crate) fn oldest_beside(&self, slot: Slot) -> &Flight {
-        let lane = self.entry(slot).lane;
-        let oldest = self.order.iter().find(|entry| entry.lane == lane);
-        self.at(oldest.map_or(slot, |entry| entry.slot))
+    pub(crate) fn oldest_beside(&self, index: usize) -> &Flight {
+        let lane = self.order[index].lane;
+        let oldest = self.order.iter().position(|entry| entry.lane == lane);
+        self.flight(oldest.unwrap_or(index))
     }
 
-    /// The oldest flight that is wanted.
-    pub(crate) fn first_slot(&self, mut wanted: impl FnMut(&Flight) -> bool) -> Option<Slot> {
-        self.order
-            .iter()
-            .map(|entry| entry.slot)
-            .find(|&slot| wanted(self.at(slot)))
+    /// The place of the oldest flight that is wanted.
+    pub(crate) fn first(&self, mut wanted: impl FnMut(&Flight) -> bool) -> Option<usize> {
+        (0..self.order.len()).find(|&index| wanted(self.flight(index)))
     }
 }

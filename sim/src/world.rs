@@ -13,7 +13,7 @@ use mcpsim_traces::scan::Scanner;
 use crate::actor::{Actor, End, Input, Out, Port, Route, Sent, Wish};
 use crate::choose::{Chooser, Options};
 use crate::door::Door;
-use crate::net::{Cargo, Flight, Frame, Net, Slot};
+use crate::net::{Cargo, Entry, Flight, Frame, Net};
 use crate::setup::{Bounds, FaultBudget, LinkSetup, Setup};
 
 /// How long a delayed stream is held, in milliseconds: below and above the time-outs that reference
@@ -102,6 +102,10 @@ pub struct World<A, J: Judge> {
     faults: FaultBudget,
     bounds: Bounds,
     calm: bool,
+    /// How many pipes are full and parties dead: while none is, every frame that is first can arrive.
+    hindered: u32,
+    /// Whether some link delivers frames out of order, beyond its kind.
+    reorders: bool,
     spellings: Spellings,
     scratch: Scratch,
 }
@@ -128,10 +132,18 @@ impl Clone for ScannerBox {
 /// One option of what happens next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
-    Arrive(Slot),
-    Own { party: PartyId, at: u32 },
-    Timer { party: PartyId, at: u32 },
-    Release(Slot),
+    /// The flight at that place of the order arrives.
+    Arrive(u32),
+    Own {
+        party: PartyId,
+        at: u32,
+    },
+    Timer {
+        party: PartyId,
+        at: u32,
+    },
+    /// The held stream of that flight goes on, and the flight arrives.
+    Release(u32),
 }
 
 /// The options of [`Site::Next`].
@@ -160,15 +172,17 @@ impl<A, J: Judge> Options for NextOptions<'_, A, J> {
                 party,
                 tag: self.world.party(party).timers[at as usize].tag,
             },
-            Next::Arrive(slot) | Next::Release(slot) => {
+            Next::Arrive(index) | Next::Release(index) => {
                 let net = &self.world.net;
-                let entry = net.entry(slot);
+                let entry = &net.entries()[index as usize];
                 let same = |option: &&Next| match option {
-                    Next::Arrive(slot) | Next::Release(slot) => net.entry(*slot).same_name(&entry),
+                    Next::Arrive(index) | Next::Release(index) => {
+                        net.entries()[*index as usize].same_name(entry)
+                    }
                     _ => false,
                 };
                 let nth = self.list[..answer as usize].iter().filter(same).count() as u16;
-                net.label(slot, nth)
+                net.label(index as usize, nth)
             }
         }
     }
@@ -225,6 +239,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 blocked: 0,
             })
             .collect();
+        let reorders = setup.links.iter().any(|link| link.beyond.reorder);
         let mut links = vec![];
         for (at, link) in setup.links.into_iter().enumerate() {
             let ends = [Role::Client, Role::Server].map(|role| {
@@ -264,6 +279,8 @@ impl<A: Actor, J: Judge> World<A, J> {
             faults: setup.faults,
             bounds: setup.bounds,
             calm: false,
+            hindered: 0,
+            reorders,
             spellings: Spellings::default(),
             scratch: Scratch::default(),
         }
@@ -359,7 +376,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 door.event(What::Quiet);
                 return false;
             }
-            Some(Next::Arrive(slot)) => self.arrive(slot, door),
+            Some(Next::Arrive(index)) => self.arrive(index as usize, door),
             Some(Next::Own { party, at }) => {
                 let (tag, origin) = self.parties[usize::from(party.0)].own.remove(at as usize);
                 door.event(What::Own { party, tag });
@@ -376,11 +393,11 @@ impl<A: Actor, J: Judge> World<A, J> {
                 });
                 self.local(party, &Input::Timer { tag: timer.tag }, timer.origin, door);
             }
-            Some(Next::Release(slot)) => {
-                if let Some(until_ms) = self.net.release(slot) {
+            Some(Next::Release(index)) => {
+                if let Some(until_ms) = self.net.release(index as usize) {
                     self.move_clock(until_ms, door);
                 }
-                self.arrive(slot, door);
+                self.arrive(index as usize, door);
             }
         }
         self.steps += 1;
@@ -426,11 +443,15 @@ impl<A: Actor, J: Judge> World<A, J> {
     /// Fills in what can happen, plainest first; returns how many of these need no waiting.
     fn list_options(&self, options: &mut Vec<Next>) -> u32 {
         options.clear();
-        for entry in self.net.entries() {
-            let link = &self.links[usize::from(entry.link().0)];
-            let ready = entry.behind == 0 || link.setup.beyond.reorder;
-            if ready && !entry.held && self.takes_events(link.ends[entry.to() as usize].party) {
-                options.push(Next::Arrive(entry.slot));
+        let usual = self.hindered == 0 && !self.reorders;
+        for (index, entry) in self.net.entries().iter().enumerate() {
+            let ready = if usual {
+                entry.behind == 0 && !entry.held
+            } else {
+                self.is_ready(entry)
+            };
+            if ready {
+                options.push(Next::Arrive(index as u32));
             }
         }
         for (at, party) in self.parties.iter().enumerate() {
@@ -444,6 +465,14 @@ impl<A: Actor, J: Judge> World<A, J> {
             self.list_late_options(options);
         }
         prompt
+    }
+
+    /// Whether a flight can arrive, where some party is dead or blocked or some link reorders.
+    #[cold]
+    fn is_ready(&self, entry: &Entry) -> bool {
+        let link = &self.links[usize::from(entry.link().0)];
+        let first = entry.behind == 0 || link.setup.beyond.reorder;
+        first && !entry.held && self.takes_events(link.ends[entry.to() as usize].party)
     }
 
     fn takes_events(&self, party: PartyId) -> bool {
@@ -470,15 +499,15 @@ impl<A: Actor, J: Judge> World<A, J> {
                 }
             }
         }
-        for entry in self.net.entries() {
+        for (index, entry) in self.net.entries().iter().enumerate() {
             let to = self.links[usize::from(entry.link().0)].ends[entry.to() as usize].party;
             if entry.behind == 0 && entry.held && self.takes_events(to) {
-                options.push(Next::Release(entry.slot));
+                options.push(Next::Release(index as u32));
             }
         }
         options[from..].sort_by_key(|option| match *option {
             Next::Timer { party, at } => self.party(party).timers[at as usize].due_ms,
-            Next::Release(slot) => self.net.held_until(slot).unwrap_or(0),
+            Next::Release(index) => self.net.held_until(index as usize).unwrap_or(0),
             Next::Arrive(_) | Next::Own { .. } => 0,
         });
     }
@@ -513,21 +542,21 @@ impl<A: Actor, J: Judge> World<A, J> {
 
     fn arrive<C: Chooser + ?Sized, S: Sink + ?Sized>(
         &mut self,
-        slot: Slot,
+        index: usize,
         door: &mut Door<'_, C, S>,
     ) {
-        if matches!(self.net.at(slot).cargo, Cargo::Frame(_))
+        if matches!(self.net.flight(index).cargo, Cargo::Frame(_))
             && !self.calm
             && !self.faults.is_empty()
         {
-            let options = self.fault_options(slot);
+            let options = self.fault_options(index);
             let answer = door.ask(Site::Fault, &options);
             if answer > 0 {
-                return self.befall(options.list[answer as usize - 1], slot, door);
+                return self.befall(options.list[answer as usize - 1], index, door);
             }
         }
-        self.note_overtaking(slot, door);
-        let flight = self.take(slot);
+        self.note_overtaking(index, door);
+        let flight = self.take(index);
         let end = self.end(flight.link, flight.to);
         match flight.cargo {
             Cargo::Frame(ref frame) => self.deliver(&flight, frame, end, door),
@@ -585,15 +614,15 @@ impl<A: Actor, J: Judge> World<A, J> {
     /// A frame that goes before older ones of its stream: only a link beyond its kind does that.
     fn note_overtaking<C: Chooser + ?Sized, S: Sink + ?Sized>(
         &self,
-        slot: Slot,
+        index: usize,
         door: &mut Door<'_, C, S>,
     ) {
         if !self.links.iter().any(|link| link.setup.beyond.reorder)
-            || self.net.entry(slot).behind == 0
+            || self.net.entries()[index].behind == 0
         {
             return;
         }
-        let overtaken = self.net.oldest_beside(slot);
+        let overtaken = self.net.oldest_beside(index);
         if let Cargo::Frame(frame) = &overtaken.cargo {
             door.event(What::Fault {
                 fault: Fault::Delay,
@@ -606,14 +635,15 @@ impl<A: Actor, J: Judge> World<A, J> {
     }
 
     /// Takes a flight out and unblocks its writer.
-    fn take(&mut self, slot: Slot) -> Flight {
-        let flight = self.net.take(slot);
+    fn take(&mut self, index: usize) -> Flight {
+        let flight = self.net.take(index);
         if matches!(flight.cargo, Cargo::Frame(_)) {
             let link = &mut self.links[usize::from(flight.link.0)];
             let count = &mut link.in_flight[flight.to as usize];
             if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity + 1 {
                 let writer = link.ends[flight.to.other() as usize].party;
                 self.parties[usize::from(writer.0)].blocked -= 1;
+                self.hindered -= 1;
             }
             *count -= 1;
         }
@@ -717,6 +747,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         *count += 1;
         if state.setup.kind == LinkKind::Pipe && *count == state.setup.capacity + 1 {
             self.parties[usize::from(id.0)].blocked += 1;
+            self.hindered += 1;
         }
         self.net.push(Flight {
             cargo: Cargo::Frame(frame),
@@ -799,6 +830,7 @@ impl<A: Actor, J: Judge> World<A, J> {
     fn end_party(&mut self, id: PartyId, why: PartEvent, origin: Origin) {
         let party = &mut self.parties[usize::from(id.0)];
         party.alive = false;
+        self.hindered += 1;
         party.own.clear();
         party.timers.clear();
         for port in 0..party.ends.len() {
@@ -856,8 +888,8 @@ impl<A: Actor, J: Judge> World<A, J> {
         self.parties[usize::from(end.party.0)].ends[usize::from(end.port.0)].open = false;
     }
 
-    fn fault_options(&self, slot: Slot) -> FaultOptions {
-        let link = &self.links[usize::from(self.net.at(slot).link.0)].setup;
+    fn fault_options(&self, index: usize) -> FaultOptions {
+        let link = &self.links[usize::from(self.net.flight(index).link.0)].setup;
         let http = link.kind == LinkKind::Http;
         let mut options = FaultOptions {
             list: Fault::ALL,
@@ -881,11 +913,11 @@ impl<A: Actor, J: Judge> World<A, J> {
     fn befall<C: Chooser + ?Sized, S: Sink + ?Sized>(
         &mut self,
         fault: Fault,
-        slot: Slot,
+        index: usize,
         door: &mut Door<'_, C, S>,
     ) {
         self.faults.spend(fault);
-        let flight = self.net.at(slot);
+        let flight = self.net.flight(index);
         let (link, to, origin) = (flight.link, flight.to, flight.origin);
         let Cargo::Frame(frame) = &flight.cargo else {
             return;
@@ -902,9 +934,9 @@ impl<A: Actor, J: Judge> World<A, J> {
             forbidden,
         });
         match fault {
-            Fault::Delay => self.net.hold(slot, self.now_ms + DELAY_MS),
-            Fault::Duplicate => self.duplicate(slot),
-            Fault::Drop => self.drop_frame(slot, forbidden),
+            Fault::Delay => self.net.hold(index, self.now_ms + DELAY_MS),
+            Fault::Duplicate => self.duplicate(index),
+            Fault::Drop => self.drop_frame(index, forbidden),
             Fault::Cut => {
                 self.links[usize::from(link.0)].cut = true;
                 let loss = Loss {
@@ -921,8 +953,8 @@ impl<A: Actor, J: Judge> World<A, J> {
     }
 
     /// A second copy, youngest of all; on http on a stream of its own, as a retry would be.
-    fn duplicate(&mut self, slot: Slot) {
-        let mut copy = self.net.at(slot).clone();
+    fn duplicate(&mut self, index: usize) {
+        let mut copy = self.net.flight(index).clone();
         let link = &mut self.links[usize::from(copy.link.0)];
         if link.setup.kind == LinkKind::Http && copy.to == Role::Server {
             copy.stream = link.next_stream;
@@ -933,13 +965,14 @@ impl<A: Actor, J: Judge> World<A, J> {
         if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity + 1 {
             let writer = link.ends[copy.to.other() as usize].party;
             self.parties[usize::from(writer.0)].blocked += 1;
+            self.hindered += 1;
         }
         self.net.push(copy);
     }
 
     /// A frame is lost. On http the exchange goes with it, and the client learns of that.
-    fn drop_frame(&mut self, slot: Slot, forbidden: bool) {
-        let flight = self.take(slot);
+    fn drop_frame(&mut self, index: usize, forbidden: bool) {
+        let flight = self.take(index);
         let link = flight.link;
         let state = &mut self.links[usize::from(link.0)];
         let exchange = state
@@ -994,8 +1027,8 @@ impl<A: Actor, J: Judge> World<A, J> {
     }
 
     fn lose_all(&mut self, loss: Loss, mut which: impl FnMut(&Flight) -> bool) {
-        while let Some(slot) = self.net.first_slot(&mut which) {
-            let flight = self.take(slot);
+        while let Some(index) = self.net.first(&mut which) {
+            let flight = self.take(index);
             self.lose(&flight, loss);
         }
     }
