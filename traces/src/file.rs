@@ -4,7 +4,7 @@
 mod compare;
 mod header;
 pub(crate) mod json;
-mod reader;
+pub(crate) mod reader;
 mod writer;
 
 pub use compare::{Comparison, Difference, first_difference};

@@ -1,6 +1,7 @@
 //! What happened between peers that speak the Model Context Protocol: frames verbatim, their
 //! classification, events, the trace file and renderers. What is legal is not known here.
 
+pub mod capture;
 pub mod classify;
 pub mod encode;
 pub mod event;
@@ -12,3 +13,4 @@ pub mod message;
 pub mod render;
 pub mod scan;
 pub mod show;
+pub mod sniff;

@@ -191,6 +191,71 @@ impl Scanner {
         }
     }
 
+    /// As [`Scanner::string`], and resolves the string's escapes as [`unescape`] does, in the same
+    /// pass. Returns the offset after the closing quote and the length of the plain text, which lies
+    /// at the beginning of `out`; `out` grows where it must and is never shortened, so that a buffer
+    /// that is used again is not cleared again.
+    ///
+    /// # Errors
+    /// An unknown escape, a control character, or the end of the bytes.
+    #[inline]
+    pub fn string_into(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        out: &mut Vec<u8>,
+    ) -> Scan<(usize, usize)> {
+        let mut at = at + 1;
+        // Plain text is never longer than its source.
+        let room = bytes.len().saturating_sub(at) + WORD;
+        if out.len() < room {
+            out.resize(room, 0);
+        }
+        let mut length = 0;
+        loop {
+            match bytes.get(at..at + WORD) {
+                Some(chunk) => {
+                    // The whole word is copied; what comes after a special byte is written over.
+                    out[length..length + WORD].copy_from_slice(chunk);
+                    let word = u64::from_le_bytes(chunk.try_into().expect("a word was asked for"));
+                    let hits = special_bits(word);
+                    let run = hits.trailing_zeros() as usize / 8;
+                    at += run;
+                    length += run;
+                    if hits == 0 {
+                        continue;
+                    }
+                }
+                None => {
+                    let end = special(bytes, at);
+                    out[length..length + end - at].copy_from_slice(&bytes[at..end]);
+                    length += end - at;
+                    at = end;
+                }
+            }
+            match bytes.get(at) {
+                None => return fault(at, FaultKind::End),
+                Some(b'"') => return Ok((at + 1, length)),
+                Some(b'\\') => {
+                    let plain = match bytes.get(at + 1) {
+                        Some(&escaped) => PLAIN[usize::from(escaped)],
+                        None => 0,
+                    };
+                    if plain != 0 {
+                        out[length] = plain;
+                        length += 1;
+                        at += 2;
+                    } else {
+                        let end = self.escape(bytes, at)?;
+                        length += unescape_unit(&bytes[at..end], &mut out[length..]);
+                        at = end;
+                    }
+                }
+                Some(_) => return fault(at, FaultKind::Control),
+            }
+        }
+    }
+
     /// An escape that begins with its backslash at `at`.
     #[inline]
     fn escape(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
@@ -271,25 +336,34 @@ pub fn white(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The first offset from `at` of a quote, a backslash or a control character; the length if none.
-/// Eight bytes at a time: the lowest set bit marks the first hit, since borrows only travel upward.
+/// Bytes that are looked at together.
+const WORD: usize = 8;
+
+/// Marks the quotes, backslashes and control characters in a word of eight bytes: the lowest set
+/// bit belongs to the first one, since borrows only travel upward.
 #[inline]
-fn special(bytes: &[u8], mut at: usize) -> usize {
+fn special_bits(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;
     const fn zero_bytes(word: u64) -> u64 {
         word.wrapping_sub(ONES) & !word & HIGH
     }
-    while let Some(chunk) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes were asked for"));
-        let quote = zero_bytes(word ^ (ONES * b'"' as u64));
-        let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let hits = quote | backslash | control;
+    let quote = zero_bytes(word ^ (ONES * b'"' as u64));
+    let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));
+    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+    quote | backslash | control
+}
+
+/// The first offset from `at` of a quote, a backslash or a control character; the length if none.
+#[inline]
+fn special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..at + WORD) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("a word was asked for"));
+        let hits = special_bits(word);
         if hits != 0 {
             return at + hits.trailing_zeros() as usize / 8;
         }
-        at += 8;
+        at += WORD;
     }
     while let Some(&byte) = bytes.get(at) {
         if byte == b'"' || byte == b'\\' || byte < 0x20 {
@@ -406,60 +480,77 @@ pub fn number(bytes: &[u8], at: usize) -> Scan<usize> {
     Ok(end)
 }
 
+/// What an escape of one character stands for; 0 for `u` and for what is no escape.
+const PLAIN: [u8; 256] = {
+    let mut plain = [0; 256];
+    let escapes = [
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+        (b'/', b'/'),
+        (b'b', 8),
+        (b'f', 12),
+        (b'n', b'\n'),
+        (b'r', b'\r'),
+        (b't', b'\t'),
+    ];
+    let mut at = 0;
+    while at < escapes.len() {
+        plain[escapes[at].0 as usize] = escapes[at].1;
+        at += 1;
+    }
+    plain
+};
+
 /// Resolves the escapes of a string's inner bytes (between its quotes, already scanned). Half
 /// surrogate pairs become their three generalised UTF-8 bytes, so that different texts stay
 /// different.
 pub fn unescape(inner: &[u8], out: &mut Vec<u8>) {
-    let mut at = 0;
-    while at < inner.len() {
-        if inner[at] != b'\\' {
-            out.push(inner[at]);
-            at += 1;
-            continue;
-        }
-        let simple = match inner.get(at + 1) {
-            Some(b'b') => 8,
-            Some(b'f') => 12,
-            Some(b'n') => b'\n',
-            Some(b'r') => b'\r',
-            Some(b't') => b'\t',
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..at]);
+        let escape = &rest[at..];
+        let taken = match escape.get(1) {
             Some(b'u') => {
-                at += escaped_unit(inner, at, out);
-                continue;
+                let pair = escape.len() >= 12 && escape[6..8] == *b"\\u";
+                let pair = pair && matches!(hex4(escape, 2), Ok(0xD800..=0xDBFF));
+                let pair = pair && matches!(hex4(escape, 8), Ok(0xDC00..=0xDFFF));
+                let taken = if pair { 12 } else { 6.min(escape.len()) };
+                let mut text = [0; 4];
+                let length = unescape_unit(&escape[..taken], &mut text);
+                out.extend_from_slice(&text[..length]);
+                taken
             }
-            Some(&other) => other,
-            None => b'\\',
+            Some(&other) => {
+                let plain = PLAIN[usize::from(other)];
+                out.push(if plain == 0 { other } else { plain });
+                2
+            }
+            None => {
+                out.push(b'\\');
+                1
+            }
         };
-        out.push(simple);
-        at += 2;
+        rest = &escape[taken..];
     }
+    out.extend_from_slice(rest);
 }
 
-/// One `\uXXXX` or pair at `at`; returns the bytes taken.
-fn escaped_unit(inner: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
-    let Ok(high) = hex4(inner, at + 2) else {
-        out.push(b'\\');
-        return 1;
+/// Writes what one `\uXXXX`, or a pair of them, stands for; returns how many bytes that is.
+fn unescape_unit(escape: &[u8], out: &mut [u8]) -> usize {
+    let unit = hex4(escape, 2).unwrap_or(0xFFFD);
+    let code = match hex4(escape, 8) {
+        Ok(low) => 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00),
+        Err(_) => unit,
     };
-    let low = match (high, inner.get(at + 6..at + 8)) {
-        (0xD800..=0xDBFF, Some(b"\\u")) => hex4(inner, at + 8).ok(),
-        _ => None,
-    };
-    if let Some(low @ 0xDC00..=0xDFFF) = low {
-        let code = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-        let text = char::from_u32(code).expect("a surrogate pair is a character");
-        out.extend_from_slice(text.encode_utf8(&mut [0; 4]).as_bytes());
-        return 12;
+    match char::from_u32(code) {
+        Some(text) => text.encode_utf8(out).len(),
+        None => {
+            out[0] = 0xE0 | (code >> 12) as u8;
+            out[1] = 0x80 | (code >> 6 & 0x3F) as u8;
+            out[2] = 0x80 | (code & 0x3F) as u8;
+            3
+        }
     }
-    match char::from_u32(high) {
-        Some(text) => out.extend_from_slice(text.encode_utf8(&mut [0; 4]).as_bytes()),
-        None => out.extend_from_slice(&[
-            0xE0 | (high >> 12) as u8,
-            0x80 | (high >> 6 & 0x3F) as u8,
-            0x80 | (high & 0x3F) as u8,
-        ]),
-    }
-    6
 }
 
 #[cfg(test)]
@@ -541,6 +632,54 @@ mod tests {
                 assert_eq!(special(&vec![0xFF; length], 0), length);
                 assert_eq!(special(&vec![0x7F; length], 0), length);
             }
+        }
+    }
+
+    /// In one pass as in two: the same end, the same text, the same faults.
+    #[test]
+    fn scanning_and_unescaping_at_once_is_the_same() {
+        let parts = [
+            "a",
+            "longer than a word",
+            "\\\"",
+            "\\\\",
+            "\\n",
+            "\\/",
+            "\\u00e9",
+            "é",
+            "\\ud83d\\ude00",
+            "\\ud800",
+            "\\ud83d\\n",
+            "\\udc00",
+            "\\x",
+            "\\u12",
+            "\u{1}",
+            "\"",
+            "\\",
+        ];
+        // Every sequence of up to three parts, with and without a closing quote, after other text.
+        let count = parts.len() + 1;
+        for number in 0..count * count * count * 2 {
+            let part = |at: usize| parts.get(at % count).copied().unwrap_or("");
+            let close = if number % 2 == 0 { "\"" } else { "" };
+            let (one, two, three) = (number / 2, number / 2 / count, number / 2 / count / count);
+            let text = format!("{{\"{}{}{}{close}", part(one), part(two), part(three));
+            let bytes = text.as_bytes();
+            let (mut first, mut second) = (Scanner::new(), Scanner::new());
+            let expected = first.string(bytes, 1).map(|end| {
+                let mut plain = vec![];
+                unescape(&bytes[2..end - 1], &mut plain);
+                (end, plain)
+            });
+            let mut out = vec![];
+            let found = second.string_into(bytes, 1, &mut out);
+            let found = found.map(|(end, length)| (end, out[..length].to_vec()));
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(
+                first.saw_lone_surrogate(),
+                second.saw_lone_surrogate(),
+                "{text}"
+            );
         }
     }
 

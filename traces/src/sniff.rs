@@ -1,0 +1,144 @@
+//! What a file is, told nothing but its first line: a trace, a capture, or something that is named.
+
+use std::io::BufRead;
+
+use crate::capture::CaptureReader;
+use crate::file::TraceReader;
+use crate::file::json::{Wrong, quoted};
+use crate::lines::{Line, LineReader, ReadError};
+use crate::scan::{Fault, FaultKind, Scanner, white};
+
+/// A form of log that can be read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Format {
+    /// A trace that this program wrote ([`crate::file`]).
+    Trace,
+    /// A capture ([`crate::capture`]).
+    Capture,
+}
+
+impl Format {
+    /// The format in one lower-case word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Format::Trace => "trace",
+            Format::Capture => "capture",
+        }
+    }
+}
+
+/// An open log, of whatever form its first line has.
+#[derive(Debug)]
+pub enum Log<R> {
+    /// A trace.
+    Trace(Box<TraceReader<R>>),
+    /// A capture.
+    Capture(Box<CaptureReader<R>>),
+}
+
+impl<R: BufRead> Log<R> {
+    /// Looks at the first line that is not blank and opens what it belongs to.
+    ///
+    /// # Errors
+    /// What was seen instead, and what is accepted.
+    pub fn open(input: R) -> Result<Log<R>, ReadError> {
+        let mut lines = LineReader::new(input);
+        let format = loop {
+            match lines.next_line()? {
+                Some(line) if line.is_blank() => {}
+                Some(line) => break sniff(&line).map_err(|wrong| wrong.on(line.number))?,
+                None => {
+                    let seen = match lines.number() {
+                        0 => "the file is empty",
+                        _ => "there is nothing but blank lines",
+                    };
+                    let line = lines.number().max(1);
+                    return Err(Wrong::new(0, format!("{seen}; {ACCEPTED}")).on(line).into());
+                }
+            }
+        };
+        lines.unread();
+        Ok(match format {
+            Format::Trace => Log::Trace(Box::new(TraceReader::from_lines(lines)?)),
+            Format::Capture => Log::Capture(Box::new(CaptureReader::from_lines(lines)?)),
+        })
+    }
+
+    /// The form.
+    pub fn format(&self) -> Format {
+        match self {
+            Log::Trace(_) => Format::Trace,
+            Log::Capture(_) => Format::Capture,
+        }
+    }
+}
+
+/// What is accepted, for messages.
+const ACCEPTED: &str = "accepted are traces, whose first line is {\"mcpsim_trace\":1,…}, and captures, \
+     whose lines are {\"dir\":\"c2s\",\"raw\":\"…\"}";
+
+/// How files begin that people have and that are no text.
+const MAGICS: [(&[u8], &str); 7] = [
+    (b"\x1F\x8B", "gzip: unpack it first"),
+    (b"\x28\xB5\x2F\xFD", "zstd: unpack it first"),
+    (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"\xD4\xC3\xB2\xA1", "a packet capture (pcap)"),
+    (b"\xA1\xB2\xC3\xD4", "a packet capture (pcap)"),
+    (b"\xFF\xFE", "UTF-16: save it as UTF-8"),
+    (b"\xFE\xFF", "UTF-16: save it as UTF-8"),
+];
+
+/// What the first line that is not blank belongs to.
+fn sniff(line: &Line<'_>) -> Result<Format, Wrong> {
+    let wrong = |at, seen: &str| Err(Wrong::new(at, format!("this is {seen}; {ACCEPTED}")));
+    let bytes = line.bytes;
+    if line.number == 1
+        && let Some((_, name)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic))
+    {
+        return wrong(0, name);
+    }
+    let mark = bytes.starts_with(b"\xEF\xBB\xBF");
+    let first = white(bytes, if mark { 3 } else { 0 });
+    if bytes.get(first) == Some(&b'{') {
+        return object(bytes, first);
+    }
+    let text = simdutf8::compat::from_utf8(bytes).map_err(|error| error.valid_up_to());
+    let nul = memchr::memchr(0, bytes).map_or(Ok(()), Err);
+    if let Err(at) = nul.and(text.map(|_| ())) {
+        return wrong(at, &format!("binary: byte 0x{:02x}", bytes[at]));
+    }
+    if bytes.get(first) == Some(&b'[') {
+        return wrong(first, "a JSON array or a log");
+    }
+    wrong(first, &format!("no JSON: {}", quoted(&bytes[first..])))
+}
+
+/// Looks at the names of an object's members; the object may be cut or broken after them.
+fn object(bytes: &[u8], first: usize) -> Result<Format, Wrong> {
+    let mut scanner = Scanner::new();
+    let (mut trace, mut capture, mut frame) = (false, false, false);
+    let scanned = scanner.object(bytes, first, |scanner, name, at| {
+        match name {
+            b"mcpsim_trace" => trace = true,
+            b"dir" | b"event" => capture = true,
+            b"jsonrpc" => frame = true,
+            _ => {}
+        }
+        scanner.value(bytes, at)
+    });
+    let seen = match scanned {
+        _ if trace => return Ok(Format::Trace),
+        _ if capture => return Ok(Format::Capture),
+        _ if frame => "a bare frame, which does not tell who sent it".to_owned(),
+        Ok(_) => format!("JSON and no capture: {}", quoted(&bytes[first..])),
+        Err(Fault {
+            kind: FaultKind::End,
+            ..
+        }) => "JSON that goes on in the next line".to_owned(),
+        Err(fault) => {
+            let message = format!("not JSON: {}; {ACCEPTED}", fault.kind.as_str());
+            return Err(Wrong::new(fault.at, message));
+        }
+    };
+    Err(Wrong::new(first, format!("this is {seen}; {ACCEPTED}")))
+}
