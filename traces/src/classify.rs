@@ -246,7 +246,13 @@ impl Frame {
         self.method = Some(Method::Unknown);
         if is_string {
             with_text(text, at, end, |name| {
-                self.method = Some(Method::parse(name));
+                let method = Method::parse(name);
+                self.method = Some(method);
+                set(
+                    &mut self.conditions,
+                    Condition::UnprefixedNotification,
+                    method == Method::Unknown && is_unprefixed(name),
+                );
                 let prefix = name.starts_with(b"notifications/");
                 set(&mut self.conditions, Condition::NotificationPrefix, prefix);
                 set(
@@ -471,6 +477,10 @@ impl Payload {
             b"progressToken" => self.progress_token = key_of(text, at, end),
             b"requestId" => self.request_id = key_of(text, at, end),
             b"progress" => self.progress(value),
+            b"total" => self.flag(
+                Condition::TotalNotNumber,
+                !matches!(value[0], b'-' | b'0'..=b'9'),
+            ),
             b"reason" => self.flag(Condition::ReasonNotString, value[0] != b'"'),
             b"mode" => self.flag(Condition::ElicitationUrl, value == b"\"url\""),
             b"toolChoice" => self.flag(Condition::SamplingTools, true),
@@ -481,12 +491,19 @@ impl Payload {
                     !matches!(value, b"true" | b"false"),
                 );
             }
+            b"resources" | b"resourceTemplates" | b"prompts" => {
+                self.flag(Condition::EmptyList, is_empty_list(value));
+            }
             b"tools" => {
+                self.flag(Condition::EmptyList, is_empty_list(value));
                 self.shape = Shape::Tools;
                 self.flag(Condition::SamplingTools, true);
             }
             b"content" if self.shape == Shape::Other => self.shape = Shape::Tool,
-            b"roots" => self.shape = Shape::Roots,
+            b"roots" => {
+                self.flag(Condition::EmptyList, is_empty_list(value));
+                self.shape = Shape::Roots;
+            }
             b"role" | b"model" => self.shape = Shape::Sampling,
             b"action" => self.shape = Shape::Elicitation,
             b"task" => {
@@ -590,7 +607,10 @@ impl Payload {
             Method::Cancelled => take(Condition::ReasonNotString),
             Method::ElicitationCreate => take(Condition::ElicitationUrl),
             Method::SamplingCreateMessage => take(Condition::SamplingTools),
-            Method::Progress => take(Condition::ProgressRounded),
+            Method::Progress => {
+                take(Condition::ProgressRounded);
+                take(Condition::TotalNotNumber);
+            }
             _ => {}
         }
         message.token = match message.method {
@@ -623,6 +643,7 @@ impl Payload {
             Condition::IsError,
             Condition::IsErrorNotBoolean,
             Condition::MetaNotObject,
+            Condition::EmptyList,
         ] {
             if self.conditions.has(condition) {
                 message.conditions.insert(condition);
@@ -681,6 +702,20 @@ fn text_is_number(key: Key) -> bool {
         key.key_type(),
         crate::key::KeyType::Integer | crate::key::KeyType::Fraction
     )
+}
+
+/// Whether the name lacks nothing but `notifications/` to be a defined notification's.
+fn is_unprefixed(name: &[u8]) -> bool {
+    Method::ALL.iter().any(|method| {
+        method
+            .as_str()
+            .strip_prefix("notifications/")
+            .is_some_and(|rest| rest.as_bytes() == name)
+    })
+}
+
+fn is_empty_list(value: &[u8]) -> bool {
+    value[0] == b'[' && value.get(white(value, 1)) == Some(&b']')
 }
 
 /// Hands `use_text` the bytes of the string at `at..end`, escapes resolved; nothing for other values.

@@ -316,6 +316,12 @@ conditions! {
     ElicitationUrl = "elicitation-url",
     /// A sampling request that brings `tools` or `toolChoice`.
     SamplingTools = "sampling-tools",
+    /// An unknown method that would be a defined notification with `notifications/` before it.
+    UnprefixedNotification = "unprefixed-notification",
+    /// A result whose list (`tools`, `resources`, `resourceTemplates`, `prompts`, `roots`) is empty.
+    EmptyList = "empty-list",
+    /// `total` of a progress notification is there and no number.
+    TotalNotNumber = "total-not-number",
 }
 
 /// A set of [`Condition`]s.
@@ -667,10 +673,16 @@ impl Message {
     /// A response with a result of that shape.
     #[inline]
     pub fn result(id: Key, shape: Shape) -> Message {
+        let mut conditions = Conditions::NONE;
+        if shape == Shape::Roots {
+            // A plain peer's roots are an empty list.
+            conditions.insert(Condition::EmptyList);
+        }
         Message {
             kind: Kind::Result,
             id,
             shape,
+            conditions,
             ..Message::EMPTY
         }
     }
