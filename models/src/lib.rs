@@ -1,1 +1,19 @@
-//! Placeholder.
+//! What is legal between peers that speak the Model Context Protocol: the rule table, what each party
+//! could have known when it sent something, and who is to blame.
+//!
+//! [`Monitor`] judges a world exactly; [`Observer`] judges what somebody recorded, from where they
+//! stood. Both keep one [`Part`] for each party and link, and the same code decides for both.
+
+mod hangs;
+mod idset;
+mod ledger;
+mod monitor;
+mod observer;
+mod part;
+pub mod rules;
+
+pub use ledger::{Outcome, Summary};
+pub use monitor::Monitor;
+pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
+pub use part::Part;
+pub use rules::{Basis, Category, Level, Needs, Rule, Side, rule, rules};

@@ -1,0 +1,323 @@
+//! The wait-for graph behind a hang: which request waits for whom, and who stands at the end of the chain.
+
+use std::collections::BTreeMap;
+
+use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Role};
+use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
+use mcpsim_traces::key::Key;
+use petgraph::Direction;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+
+use crate::part::{In, Own, Part, open};
+use crate::rules::correlation::REQUEST_UNANSWERED;
+
+/// One end of a link.
+pub(crate) struct End<'a> {
+    pub(crate) party: PartyId,
+    pub(crate) link: LinkId,
+    pub(crate) role: Role,
+    pub(crate) part: &'a Part,
+}
+
+/// Why a request at the end of a chain has no answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reason {
+    /// The other side has it, and waits for nothing.
+    Owed,
+    /// The world took it or its answer, as the link's kind allows or forbids.
+    Lost { forbidden: bool },
+    /// It never arrived, for no reason that was seen.
+    NotThere,
+}
+
+/// A request without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Open {
+    /// The end that asked, by its place among the ends.
+    pub(crate) asker: usize,
+    /// The end that owes the answer.
+    pub(crate) debtor: usize,
+    pub(crate) own: Own,
+    pub(crate) reason: Reason,
+    /// A stray answer may have been meant for it.
+    pub(crate) is_hazy: bool,
+}
+
+/// A request at the end of a chain, with what waits for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stuck {
+    pub(crate) open: Open,
+    /// From the first that waits to the last before this one.
+    pub(crate) waiting: Vec<Open>,
+}
+
+/// What is open when nothing happens any more.
+#[derive(Default)]
+pub(crate) struct Waits {
+    pub(crate) stuck: Vec<Stuck>,
+    /// Requests that wait for each other.
+    pub(crate) cycles: Vec<Vec<Open>>,
+    /// Requests of which some wait for another one, and nobody can tell which.
+    pub(crate) unclear: Vec<Open>,
+}
+
+/// Whether the request counts at all.
+fn is_open(own: &Own) -> bool {
+    let settled = open::CANCELLED | open::EXCUSED | open::BAD | open::LONG | open::REUSED;
+    own.flags & settled == 0 && !own.answer.is_some()
+}
+
+/// The graph over all ends: an edge from each owed request to the request that it waits for.
+pub(crate) fn waits(ends: &[End<'_>], counts: impl Fn(&Open) -> bool) -> Waits {
+    let mut graph: DiGraph<Open, ()> = DiGraph::new();
+    let mut places = BTreeMap::new();
+    for (asker, end) in ends.iter().enumerate() {
+        let Some(debtor) = other_end(ends, asker) else {
+            continue;
+        };
+        for own in end.part.own.iter().filter(|own| is_open(own)) {
+            let open = judge_open(ends, asker, debtor, *own);
+            if counts(&open) {
+                places.insert((asker, own.id), graph.add_node(open));
+            }
+        }
+    }
+    let mut is_unclear = vec![false; graph.node_count()];
+    for node in graph.node_indices().collect::<Vec<_>>() {
+        let causes = causes(ends, &graph[node], &places);
+        if let [cause] = causes[..] {
+            graph.update_edge(cause, node, ());
+        } else {
+            causes
+                .iter()
+                .for_each(|cause| is_unclear[cause.index()] = true);
+        }
+    }
+    read(&graph, &is_unclear)
+}
+
+fn judge_open(ends: &[End<'_>], asker: usize, debtor: usize, own: Own) -> Open {
+    let inbound = ends[debtor].part.find_in(own.id);
+    let reason = match inbound {
+        Ok(_) => Reason::Owed,
+        Err(_) if own.flags & open::LOST != 0 => Reason::Lost {
+            forbidden: own.flags & open::FORBIDDEN != 0,
+        },
+        Err(_) => Reason::NotThere,
+    };
+    let is_hazy =
+        inbound.is_ok_and(|at| ends[debtor].part.inn[at].flags & (open::MAYBE | open::BAD) != 0);
+    Open {
+        asker,
+        debtor,
+        own,
+        reason,
+        is_hazy,
+    }
+}
+
+fn other_end(ends: &[End<'_>], of: usize) -> Option<usize> {
+    let (link, role) = (ends[of].link, ends[of].role.other());
+    ends.iter()
+        .position(|end| end.link == link && end.role == role)
+}
+
+/// The owed requests of which one made the asker send this request.
+fn causes(
+    ends: &[End<'_>],
+    node: &Open,
+    places: &BTreeMap<(usize, Key), NodeIndex>,
+) -> Vec<NodeIndex> {
+    let end = &ends[node.asker];
+    // A gateway hands on what came in at its other ends.
+    let handed_on = across(ends, node, places, |request| {
+        request.method == node.own.method && request.value == node.own.value
+    });
+    if !handed_on.is_empty() {
+        return handed_on;
+    }
+    let same_link: Vec<NodeIndex> = end
+        .part
+        .inn
+        .iter()
+        .take(32)
+        .enumerate()
+        .filter(|(at, _)| node.own.mask >> at & 1 == 1)
+        .filter_map(|(_, request)| places.get(&(node.debtor, request.id)).copied())
+        .collect();
+    if node.own.flags & open::MANY != 0 {
+        // Which of very many: all of them are unclear.
+        return places
+            .iter()
+            .filter(|((asker, _), _)| *asker == node.debtor)
+            .map(|(_, place)| *place)
+            .chain(same_link)
+            .collect();
+    }
+    if !same_link.is_empty() {
+        return same_link;
+    }
+    across(ends, node, places, |_| true)
+}
+
+/// Owed requests at the other ends of the same party, where it stands in the other role.
+fn across(
+    ends: &[End<'_>],
+    node: &Open,
+    places: &BTreeMap<(usize, Key), NodeIndex>,
+    fits: impl Fn(&In) -> bool,
+) -> Vec<NodeIndex> {
+    let end = &ends[node.asker];
+    let mut found = vec![];
+    for (at, other) in ends.iter().enumerate() {
+        if other.party != end.party || other.link == end.link || other.role == end.role {
+            continue;
+        }
+        let Some(asker) = other_end(ends, at) else {
+            continue;
+        };
+        let requests = other.part.inn.iter().filter(|request| fits(request));
+        found.extend(requests.filter_map(|request| places.get(&(asker, request.id)).copied()));
+    }
+    found
+}
+
+fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
+    let mut waits = Waits::default();
+    for mut cycle in tarjan_scc(graph) {
+        if cycle.len() > 1 {
+            cycle.sort();
+            waits
+                .cycles
+                .push(cycle.iter().map(|&node| graph[node]).collect());
+        }
+    }
+    for node in graph.node_indices() {
+        if graph.edges(node).next().is_some() {
+            continue;
+        }
+        if is_unclear[node.index()] {
+            waits.unclear.push(graph[node]);
+            continue;
+        }
+        let mut before = vec![];
+        let mut todo = vec![node];
+        while let Some(at) = todo.pop() {
+            for edge in graph.edges_directed(at, Direction::Incoming) {
+                if !before.contains(&edge.source()) && edge.source() != node {
+                    before.push(edge.source());
+                    todo.push(edge.source());
+                }
+            }
+        }
+        let mut waiting: Vec<Open> = before.iter().map(|&node| graph[node]).collect();
+        waiting.reverse();
+        waits.stuck.push(Stuck {
+            open: graph[node],
+            waiting,
+        });
+    }
+    waits
+}
+
+/// How a group of stuck requests is reported.
+pub(crate) struct Report<'a> {
+    pub(crate) verdict: Verdict,
+    pub(crate) severity: Severity,
+    /// Why it is certain, or why not: the end of the sentence.
+    pub(crate) because: &'a str,
+    /// Where the blame lies with somebody else than the debtor.
+    pub(crate) blame: Option<Blame>,
+}
+
+/// One finding for all that one end owes.
+pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -> Option<Finding> {
+    let first = group.first()?;
+    let debtor = &ends[first.open.debtor];
+    let mut frames: Vec<FrameNo> = group
+        .iter()
+        .flat_map(|stuck| {
+            let chain = stuck.waiting.iter().map(|open| open.own.frame);
+            chain.chain([stuck.open.own.frame])
+        })
+        .filter(|&frame| frame != 0)
+        .collect();
+    frames.sort_unstable();
+    frames.dedup();
+    let mut message = format!(
+        "{} never answered {}",
+        debtor.role.as_str(),
+        request(&first.open.own)
+    );
+    match group.len() {
+        1 => {}
+        2 => message.push_str(" and one more"),
+        more => message.push_str(&format!(" and {} more", more - 1)),
+    }
+    for open in first.waiting.iter().rev().take(4) {
+        let who = ends[open.debtor].role.as_str();
+        message.push_str(&format!(
+            "; the {who}'s answer to {} waits for it",
+            request(&open.own)
+        ));
+    }
+    if !report.because.is_empty() {
+        message.push_str("; ");
+        message.push_str(report.because);
+    }
+    Some(Finding {
+        rule: REQUEST_UNANSWERED.id,
+        verdict: report.verdict,
+        severity: report.severity,
+        blame: report.blame.unwrap_or(Blame::from(debtor.role)),
+        party: debtor.party,
+        link: debtor.link,
+        frames,
+        message,
+    })
+}
+
+/// The finding of requests that wait for each other.
+pub(crate) fn cycle_finding(ends: &[End<'_>], cycle: &[Open]) -> Option<Finding> {
+    let first = cycle.first()?;
+    let debtor = &ends[first.debtor];
+    let mut frames: Vec<FrameNo> = cycle.iter().map(|open| open.own.frame).collect();
+    frames.retain(|&frame| frame != 0);
+    frames.sort_unstable();
+    let names: Vec<String> = cycle.iter().map(|open| request(&open.own)).collect();
+    Some(Finding {
+        rule: REQUEST_UNANSWERED.id,
+        verdict: Verdict::Broken,
+        severity: Severity::Error,
+        blame: Blame::None,
+        party: debtor.party,
+        link: debtor.link,
+        frames,
+        message: format!("the answers to {} wait for each other", names.join(" and ")),
+    })
+}
+
+/// Groups by the end that owes, in the order of the ends.
+pub(crate) fn by_debtor<'a>(
+    stuck: impl Iterator<Item = &'a Stuck>,
+) -> BTreeMap<(usize, Reason), Vec<&'a Stuck>> {
+    let mut groups: BTreeMap<(usize, Reason), Vec<&Stuck>> = BTreeMap::new();
+    for one in stuck {
+        groups
+            .entry((one.open.debtor, one.open.reason))
+            .or_default()
+            .push(one);
+    }
+    groups
+}
+
+/// A request as findings name it.
+pub(crate) fn request(own: &Own) -> String {
+    let method = match own.method.as_str() {
+        "" => "an unknown method",
+        name => name,
+    };
+    format!("{method} {}", own.id)
+}

@@ -1,0 +1,326 @@
+//! The judge of a world: both ends' own order is known, so nothing is unsure but what the text leaves open.
+
+use std::collections::BTreeMap;
+
+use mcpsim_traces::encode::Encoder;
+use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
+use mcpsim_traces::judge::{
+    Blame, EndState, Ending, Finding, Judge, PartEvent, Severity, Sight, Verdict,
+};
+use mcpsim_traces::message::{Kind, Message};
+
+use crate::hangs::{self, End, Reason, Report};
+use crate::ledger::{Cx, Ledger, Outcome, Summary};
+use crate::part::{Mode, Part, flag, open};
+use crate::rules::Rule;
+use crate::rules::correlation::REQUEST_UNANSWERED;
+use crate::rules::lifecycle::{INITIALIZED_MISSING, PEER_DIED};
+
+/// Judges a world. Frame numbers are used where they are given and never needed.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    ledger: Ledger,
+}
+
+/// More findings of one rule than this are counted and not kept.
+const FINDINGS_MAX: u32 = 1000;
+
+impl Default for Monitor {
+    fn default() -> Self {
+        Monitor::new()
+    }
+}
+
+impl Monitor {
+    /// A judge that has seen nothing.
+    pub fn new() -> Monitor {
+        Monitor {
+            ledger: Ledger::new(FINDINGS_MAX),
+        }
+    }
+
+    /// How many findings each rule had, kept or not.
+    pub fn counted(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.ledger.counted()
+    }
+
+    /// What became of the rule so far.
+    pub fn outcome(&self, rule: &Rule) -> Outcome {
+        self.ledger.outcome(rule)
+    }
+
+    /// How many rules had which outcome so far.
+    pub fn summary(&self) -> Summary {
+        self.ledger.summary()
+    }
+
+    #[inline]
+    fn cx<'a>(&'a mut self, sight: &Sight<'a>) -> Cx<'a> {
+        Cx {
+            ledger: &mut self.ledger,
+            party: sight.party,
+            link: sight.link,
+            frame: sight.frame,
+            stream: sight.stream,
+            text: sight.text,
+            slips: sight.slips,
+            now_ms: 0,
+            refused: false,
+        }
+    }
+
+    fn outside(&mut self, party: PartyId, link: LinkId) -> Cx<'_> {
+        Cx {
+            ledger: &mut self.ledger,
+            party,
+            link,
+            frame: 0,
+            stream: 0,
+            text: None,
+            slips: &[],
+            now_ms: 0,
+            refused: false,
+        }
+    }
+
+    /// What can be said of one end alone once nothing more comes from it.
+    fn close_part(&mut self, end: &mut EndState<'_, Part>, is_quiet: bool) {
+        let mut cx = self.outside(end.party, end.link);
+        end.part.end_run(&mut cx);
+        end.part.settle_batch_init(&mut cx);
+        if is_quiet && end.part.initialized_is_missing() {
+            let text = "the client uses the session and never sends notifications/initialized";
+            end.part
+                .broken(&mut cx, &INITIALIZED_MISSING, &[], text.to_string());
+        }
+    }
+
+    /// Parties that ended by themselves: one finding each.
+    fn judge_exits(&mut self, ends: &[End<'_>]) {
+        let mut exited: BTreeMap<PartyId, Vec<usize>> = BTreeMap::new();
+        for (at, end) in ends.iter().enumerate() {
+            if end.part.is(flag::EXITED) && !end.part.is(flag::PEER_CLOSED) {
+                exited.entry(end.party).or_default().push(at);
+            }
+        }
+        for places in exited.values() {
+            let finding = exit_finding(ends, places);
+            self.ledger.add(finding);
+        }
+    }
+
+    fn judge_hangs(&mut self, ends: &[End<'_>]) {
+        const GONE: u32 = flag::CLOSED | flag::EXITED | flag::CRASHED;
+        let waits = hangs::waits(ends, |open| {
+            let (asker, debtor) = (ends[open.asker].part, ends[open.debtor].part);
+            !asker.is(GONE) && !debtor.is(flag::EXITED | flag::CRASHED)
+        });
+        for ((_, reason), group) in hangs::by_debtor(waits.stuck.iter()) {
+            let (sure, hazy): (Vec<_>, Vec<_>) =
+                group.iter().partition(|stuck| !stuck.open.is_hazy);
+            let report = match reason {
+                Reason::Owed => Report {
+                    verdict: Verdict::Broken,
+                    severity: Severity::Error,
+                    because: "",
+                    blame: None,
+                },
+                Reason::Lost { forbidden: true } => Report {
+                    verdict: Verdict::Broken,
+                    severity: Severity::Error,
+                    because: "the link lost it, which its kind forbids",
+                    blame: Some(Blame::Transport),
+                },
+                Reason::Lost { forbidden: false } => Report {
+                    verdict: Verdict::Unsure,
+                    severity: Severity::Note,
+                    because: "the link lost it",
+                    blame: Some(Blame::None),
+                },
+                Reason::NotThere => Report {
+                    verdict: Verdict::Unsure,
+                    severity: Severity::Note,
+                    because: "it never arrived",
+                    blame: Some(Blame::None),
+                },
+            };
+            let hazy_report = Report {
+                verdict: Verdict::Unsure,
+                because: "a stray answer may have been meant for it",
+                ..report
+            };
+            let findings = [(sure, report), (hazy, hazy_report)];
+            for (group, report) in findings {
+                if let Some(finding) = hangs::finding(ends, &group, &report) {
+                    self.ledger.add(finding);
+                }
+            }
+        }
+        for cycle in &waits.cycles {
+            if let Some(finding) = hangs::cycle_finding(ends, cycle) {
+                self.ledger.add(finding);
+            }
+        }
+        let unclear: Vec<_> = waits
+            .unclear
+            .iter()
+            .map(|&open| hangs::Stuck {
+                open,
+                waiting: vec![],
+            })
+            .collect();
+        for group in hangs::by_debtor(unclear.iter()).into_values() {
+            let report = Report {
+                verdict: Verdict::Unsure,
+                severity: Severity::Note,
+                because: "it may wait for another request that is open",
+                blame: None,
+            };
+            if let Some(finding) = hangs::finding(ends, &group, &report) {
+                self.ledger.add(finding);
+            }
+        }
+    }
+}
+
+/// The finding for a party that ended by itself: what it still owed, or that it ended at all.
+fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
+    let mut frames = vec![];
+    let mut owing = None;
+    let mut count = 0;
+    for &at in places {
+        let no_debt = open::LONG | open::BAD | open::MAYBE;
+        let owed = ends[at].part.inn.iter();
+        for request in
+            owed.filter(|request| request.flags & no_debt == 0 && !request.cancel.is_some())
+        {
+            owing.get_or_insert(at);
+            count += 1;
+            if request.frame != 0 {
+                frames.push(request.frame);
+            }
+        }
+    }
+    frames.sort_unstable();
+    let end = &ends[owing.unwrap_or(places[0])];
+    let (rule, message) = match owing {
+        Some(_) => (
+            &REQUEST_UNANSWERED,
+            format!(
+                "the {} ended by itself with {count} open request(s) to answer",
+                end.role.as_str()
+            ),
+        ),
+        None => (
+            &PEER_DIED,
+            format!(
+                "the {} ended by itself, with nothing open and without the other side having closed",
+                end.role.as_str()
+            ),
+        ),
+    };
+    Finding {
+        rule: rule.id,
+        verdict: Verdict::Broken,
+        severity: rule.severity_at(end.part.revision),
+        blame: Blame::from(end.role),
+        party: end.party,
+        link: end.link,
+        frames,
+        message,
+    }
+}
+
+/// Marks the request that a lost frame carried or answered.
+fn mark_lost(part: &mut Part, message: &Message, told: bool, forbidden: bool) {
+    if let Ok(at) = part.find_own(message.id) {
+        let mut bits = if told { open::EXCUSED } else { open::LOST };
+        if forbidden {
+            bits |= open::FORBIDDEN;
+        }
+        part.own[at].flags |= bits;
+    }
+}
+
+impl Judge for Monitor {
+    type Part = Part;
+
+    fn part(&self, role: Role, link: LinkKind) -> Part {
+        Part::new(role, link, Mode::Exact)
+    }
+
+    #[inline]
+    fn by(&mut self, part: &mut Part, sight: &Sight<'_>) {
+        part.by(&mut self.cx(sight), sight.message);
+    }
+
+    #[inline]
+    fn toward(&mut self, part: &mut Part, sight: &Sight<'_>) {
+        part.toward(&mut self.cx(sight), sight.message);
+    }
+
+    fn event(&mut self, part: &mut Part, _party: PartyId, _link: LinkId, event: PartEvent) {
+        match event {
+            PartEvent::ClosedByIt => part.set(flag::CLOSED),
+            PartEvent::ClosedByPeer => {
+                // An exit after the other side had closed is orderly; a close after an exit is its echo.
+                if !part.is(flag::EXITED) {
+                    part.set(flag::PEER_CLOSED);
+                }
+                part.set(flag::CLOSED);
+            }
+            PartEvent::Exited => part.set(flag::EXITED),
+            PartEvent::Crashed => part.set(flag::CRASHED),
+            PartEvent::SentLost {
+                message,
+                told,
+                forbidden,
+            } => {
+                if message.kind == Kind::Request {
+                    mark_lost(part, &message, told, forbidden);
+                }
+            }
+            PartEvent::InboundLost {
+                message,
+                told,
+                forbidden,
+            } => {
+                if message.kind.is_response() {
+                    mark_lost(part, &message, told, forbidden);
+                }
+            }
+        }
+    }
+
+    fn settle(&mut self, ends: &mut [EndState<'_, Part>], ending: Ending) {
+        let is_quiet = ending == Ending::Quiet;
+        for end in ends.iter_mut() {
+            self.close_part(end, is_quiet);
+        }
+        let ends: Vec<End<'_>> = ends
+            .iter()
+            .map(|end| End {
+                party: end.party,
+                link: end.link,
+                role: end.role,
+                part: end.part,
+            })
+            .collect();
+        self.judge_exits(&ends);
+        if is_quiet {
+            self.judge_hangs(&ends);
+        }
+    }
+
+    fn encode(&self, part: &Part, encoder: &mut Encoder) {
+        part.encode(encoder);
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.ledger.findings
+    }
+
+    fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.ledger.findings)
+    }
+}

@@ -1,0 +1,689 @@
+//! The judge of a recorded session: what can be said from where the observer stood.
+
+use mcpsim_traces::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
+use mcpsim_traces::judge::{Blame, Ending, Finding, Severity, Vantage, Verdict};
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+
+use crate::hangs::{self, End, Open, Reason, Report, Stuck};
+use crate::ledger::{Cx, Ledger, Outcome, Summary};
+use crate::part::{Mode, Part, flag, open, waits_for_people};
+use crate::rules::Rule;
+use crate::rules::correlation::REQUEST_UNANSWERED;
+use crate::rules::ids::name;
+use crate::rules::lifecycle::{
+    INITIALIZE_FIRST, INITIALIZED_MISSING, PEER_DIED, SERVER_SPEAKS_BEFORE_INITIALIZE,
+};
+
+/// How a session was recorded, and how it is to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct ObserverOptions {
+    /// Where the observer stood.
+    pub vantage: Vantage,
+    /// What carried the frames.
+    pub transport: LinkKind,
+    /// Judge by this revision, whatever the traffic agrees on.
+    pub revision: Option<Revision>,
+    /// How long a request may stay open, in the log's own time; 0 for ever.
+    pub patience_ms: u64,
+    /// The recording is known to begin with the session. Otherwise that is concluded from its first
+    /// frames: one that begins with something else than a handshake is taken to have joined later,
+    /// unless the handshake follows.
+    pub whole: bool,
+    /// Findings of one rule beyond this are counted and not kept.
+    pub findings_max: u32,
+    /// The client's party, for findings.
+    pub client: PartyId,
+    /// The server's party, for findings.
+    pub server: PartyId,
+    /// The link, for findings.
+    pub link: LinkId,
+}
+
+impl ObserverOptions {
+    /// The usual patience: 30 seconds of the log's own time.
+    pub const PATIENCE_MS: u64 = 30_000;
+
+    /// A recording from there, judged as usual: client is party 0, server party 1, on link 0.
+    pub fn new(vantage: Vantage, transport: LinkKind) -> ObserverOptions {
+        ObserverOptions {
+            vantage,
+            transport,
+            revision: None,
+            patience_ms: ObserverOptions::PATIENCE_MS,
+            whole: vantage == Vantage::World,
+            findings_max: 100,
+            client: PartyId(0),
+            server: PartyId(1),
+            link: LinkId(0),
+        }
+    }
+}
+
+/// One frame of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its number, from 1.
+    pub frame: FrameNo,
+    /// Who sent it.
+    pub from: Role,
+    /// What it says.
+    pub message: &'a Message,
+    /// Its bytes: batches and broken lines are judged by them.
+    pub text: Option<&'a [u8]>,
+    /// When it was seen, in milliseconds.
+    pub at_ms: Option<u64>,
+    /// The exchange that carried it; 0 on a pipe.
+    pub stream: Stream,
+    /// Whether its line end was seen. A line without one was never a whole frame to its reader.
+    pub ended: bool,
+    /// The HTTP status of the answer in whose body it stood.
+    pub http_status: Option<u16>,
+}
+
+/// Something in a recording that is no frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogEvent {
+    /// The side that it happened to, or that did it.
+    pub by: Role,
+    /// What it was.
+    pub what: LogWhat,
+    /// When it was seen, in milliseconds.
+    pub at_ms: Option<u64>,
+    /// The exchange that it concerns, where not the whole side.
+    pub stream: Option<Stream>,
+}
+
+/// What happened beside frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogWhat {
+    /// The side closed its output.
+    Eof,
+    /// The side's process ended.
+    Exit {
+        /// Its exit status, where that was recorded.
+        status: Option<i32>,
+    },
+    /// Nothing more came from the side, though it was waited for.
+    Stall,
+    /// The side gave up waiting.
+    Timeout,
+    /// Nobody read the side's stderr until it could write no more.
+    StderrFull,
+    /// Anything else: counted.
+    Other,
+}
+
+/// How the recording begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    /// Nothing tells yet.
+    Open,
+    /// With the session.
+    Whole,
+    /// In its middle, it seems; the first frame that a whole session could not begin with.
+    Joined {
+        first: FrameNo,
+        from: Role,
+        name: &'static str,
+    },
+}
+
+/// Judges one recorded session. What it keeps is bounded by what is open in the session.
+#[derive(Clone, Debug)]
+pub struct Observer {
+    options: ObserverOptions,
+    ledger: Ledger,
+    client: Part,
+    server: Part,
+    start: Start,
+    frames: u64,
+    ignored: u64,
+    /// The log's first time, and the latest relative to it (from 1).
+    began_ms: Option<u64>,
+    now_ms: u32,
+    /// No patience runs out before.
+    check_ms: u32,
+    closed_first: Option<Role>,
+    ended: [bool; 2],
+    stderr_full: [bool; 2],
+    /// A hang was reported, and the side has answered nothing since.
+    is_hung: [bool; 2],
+    finished: bool,
+}
+
+impl Observer {
+    /// An observer that has seen nothing.
+    pub fn new(options: ObserverOptions) -> Observer {
+        let elsewhere = match options.transport {
+            LinkKind::Pipe => Mode::Fifo,
+            LinkKind::Http => Mode::Loose,
+        };
+        let (client, server) = match options.vantage {
+            Vantage::World => (Mode::Exact, Mode::Exact),
+            Vantage::Client => (Mode::Exact, elsewhere),
+            Vantage::Server => (elsewhere, Mode::Exact),
+            Vantage::Between => (elsewhere, elsewhere),
+        };
+        let part = |role, mode| {
+            let mut part = Part::new(role, options.transport, mode);
+            if options.revision.is_some() {
+                part.revision = options.revision;
+                part.set(flag::FORCED);
+            }
+            part
+        };
+        Observer {
+            ledger: Ledger::new(options.findings_max),
+            client: part(Role::Client, client),
+            server: part(Role::Server, server),
+            start: if options.whole {
+                Start::Whole
+            } else {
+                Start::Open
+            },
+            frames: 0,
+            ignored: 0,
+            began_ms: None,
+            now_ms: 0,
+            check_ms: 0,
+            closed_first: None,
+            ended: [false; 2],
+            stderr_full: [false; 2],
+            is_hung: [false; 2],
+            finished: false,
+            options,
+        }
+    }
+
+    /// The next frame of the recording, in its order.
+    pub fn frame(&mut self, seen: &Seen<'_>) {
+        self.frames += 1;
+        self.clock(seen.at_ms);
+        if !seen.ended {
+            self.ignored += 1;
+            return;
+        }
+        if self.start != Start::Whole {
+            self.judge_start(seen);
+        }
+        let from = seen.from as usize;
+        self.ended[from] = false;
+        if seen.message.kind.is_response() {
+            self.is_hung[from] = false;
+        }
+        let refused = seen.http_status.is_some_and(|status| status >= 400);
+        let (by, toward, party) = match seen.from {
+            Role::Client => (&mut self.client, &mut self.server, self.options.client),
+            Role::Server => (&mut self.server, &mut self.client, self.options.server),
+        };
+        let mut cx = Cx {
+            ledger: &mut self.ledger,
+            party,
+            link: self.options.link,
+            frame: seen.frame,
+            stream: seen.stream,
+            text: seen.text,
+            slips: &[],
+            now_ms: self.now_ms,
+            refused,
+        };
+        by.by(&mut cx, seen.message);
+        cx.party = match seen.from {
+            Role::Client => self.options.server,
+            Role::Server => self.options.client,
+        };
+        toward.toward(&mut cx, seen.message);
+        if refused {
+            self.settle_exchange(seen);
+        }
+    }
+
+    /// Something that is no frame, in its place among them.
+    pub fn event(&mut self, event: &LogEvent) {
+        self.clock(event.at_ms);
+        let by = event.by as usize;
+        match event.what {
+            LogWhat::Other => {
+                self.ignored += 1;
+                return;
+            }
+            LogWhat::StderrFull => {
+                self.stderr_full[by] = true;
+                return;
+            }
+            LogWhat::Timeout => return self.judge_timeout(event.by),
+            LogWhat::Eof | LogWhat::Exit { .. } => {
+                if self.closed_first.is_none()
+                    && event
+                        .stream
+                        .is_none_or(|_| matches!(event.what, LogWhat::Exit { .. }))
+                {
+                    self.closed_first = Some(event.by);
+                }
+            }
+            LogWhat::Stall => {}
+        }
+        self.end_runs(event.by);
+        let is_orderly = match self.closed_first {
+            // Who closes first leaves everything open, in both directions.
+            Some(Role::Client) => event.what != LogWhat::Stall || event.by == Role::Client,
+            Some(first) => first != event.by && event.what != LogWhat::Stall,
+            None => false,
+        };
+        if !is_orderly && !self.ended[by] {
+            self.judge_end(event);
+        }
+        if !matches!(event.what, LogWhat::Stall) {
+            self.ended[by] = true;
+        }
+    }
+
+    /// The recording is over. [`Ending::Quiet`] says that the session was seen to come to rest, with
+    /// everything delivered; [`Ending::Unfinished`] that the recording merely stops.
+    pub fn finish(&mut self, ending: Ending) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        self.end_runs(Role::Client);
+        self.end_runs(Role::Server);
+        self.judge_left_over(ending);
+        self.judge_missing_initialized(ending);
+        let (verdict, severity, because) = match (ending, self.closed_first) {
+            (Ending::Quiet, _) => (Verdict::Broken, REQUEST_UNANSWERED.severity, ""),
+            (_, Some(Role::Client)) => (
+                Verdict::Unsure,
+                Severity::Note,
+                "the client closed the session with it open",
+            ),
+            _ => (
+                Verdict::Unsure,
+                REQUEST_UNANSWERED.severity,
+                "the recording stops with it open",
+            ),
+        };
+        self.report_open(
+            |_, _| true,
+            &Report {
+                verdict,
+                severity,
+                because,
+                blame: None,
+            },
+        );
+    }
+
+    /// The findings so far, in the order in which they were made.
+    pub fn findings(&self) -> &[Finding] {
+        &self.ledger.findings
+    }
+
+    /// Takes the findings out.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.ledger.findings)
+    }
+
+    /// How many findings each rule had, kept or not.
+    pub fn counted(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.ledger.counted()
+    }
+
+    /// What became of the rule so far.
+    pub fn outcome(&self, rule: &Rule) -> Outcome {
+        self.ledger.outcome(rule)
+    }
+
+    /// How many rules had which outcome so far.
+    pub fn summary(&self) -> Summary {
+        self.ledger.summary()
+    }
+
+    /// The revision of the session: given, or agreed on in the traffic; 2026-07-28 where frames speak
+    /// for themselves and no handshake was seen.
+    pub fn revision(&self) -> Option<Revision> {
+        let is_stateless = self.server.is(flag::STATELESS) && !self.server.handshake_begun();
+        self.server
+            .revision
+            .or(self.client.revision)
+            .or(is_stateless.then_some(Revision::V2026_07_28))
+    }
+
+    /// How many frames were seen.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// How many events and cut lines said nothing to the judge.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    /// Whether the recording seems to begin in the middle of the session.
+    pub fn joined(&self) -> bool {
+        matches!(self.start, Start::Joined { .. })
+    }
+
+    // Time.
+
+    fn clock(&mut self, at_ms: Option<u64>) {
+        let Some(at_ms) = at_ms else { return };
+        let began = *self.began_ms.get_or_insert(at_ms);
+        let now = u32::try_from(at_ms.saturating_sub(began).saturating_add(1)).unwrap_or(u32::MAX);
+        // A log's clock may jump back: then no time has passed.
+        self.now_ms = self.now_ms.max(now);
+        if self.options.patience_ms != 0 && self.now_ms >= self.check_ms {
+            self.judge_patience();
+        }
+    }
+
+    #[cold]
+    fn judge_patience(&mut self) {
+        let patience = u32::try_from(self.options.patience_ms).unwrap_or(u32::MAX);
+        let now = self.now_ms;
+        let hung = self.is_hung;
+        let ended = self.ended;
+        let is_over =
+            |own: &crate::part::Own| now.saturating_sub(own.since) >= patience && own.since != 0;
+        if [&self.client, &self.server]
+            .iter()
+            .any(|part| part.own.iter().any(is_over))
+        {
+            self.report_open(
+                |open, debtor| {
+                    is_over(&open.own)
+                        && !waits_for_people(open.own.method)
+                        && !hung[debtor as usize]
+                        && !ended[debtor as usize]
+                },
+                &Report {
+                    verdict: Verdict::Broken,
+                    severity: REQUEST_UNANSWERED.severity,
+                    because: "patience has run out",
+                    blame: None,
+                },
+            );
+        }
+        let since = [&self.client, &self.server]
+            .into_iter()
+            .flat_map(|part| &part.own)
+            .filter(|own| own.flags & (open::EXCUSED | open::CANCELLED | open::LONG) == 0)
+            .filter(|own| !own.answer.is_some() && !is_over(own) && own.since != 0)
+            .map(|own| own.since)
+            .min();
+        // Whatever is sent from now on is younger.
+        self.check_ms = since.unwrap_or(now).saturating_add(patience);
+    }
+
+    // Beginning.
+
+    #[cold]
+    fn judge_start(&mut self, seen: &Seen<'_>) {
+        let message = seen.message;
+        let is_stateless = message.has(Condition::MetaVersion)
+            || matches!(
+                message.method,
+                Method::ServerDiscover | Method::SubscriptionsListen
+            );
+        let opens = message.kind == Kind::Batch
+            || message.kind == Kind::Request
+                && (message.method == Method::Initialize || is_stateless);
+        if seen.from == Role::Client && opens {
+            return self.begin(seen);
+        }
+        if self.start != Start::Open
+            || message.kind == Kind::Malformed
+            || self.options.revision.is_some()
+        {
+            return;
+        }
+        let may_begin = match (seen.from, message.kind) {
+            (_, Kind::Request) => message.method == Method::Ping,
+            (_, Kind::Notification) => message.method == Method::LogMessage,
+            (Role::Server, _) => self.client.find_own(message.id).is_ok() || !message.id.is_legal(),
+            (Role::Client, _) => self.server.find_own(message.id).is_ok() || !message.id.is_legal(),
+        };
+        if !may_begin {
+            self.start = Start::Joined {
+                first: seen.frame,
+                from: seen.from,
+                name: if message.kind.is_response() {
+                    ""
+                } else {
+                    name(message)
+                },
+            };
+            self.client.set(flag::JOINED);
+            self.server.set(flag::JOINED);
+        }
+    }
+
+    /// The session begins here: what came before it is judged as such.
+    fn begin(&mut self, seen: &Seen<'_>) {
+        let start = std::mem::replace(&mut self.start, Start::Whole);
+        self.client.begin();
+        self.server.begin();
+        let is_handshake = seen.message.method == Method::Initialize;
+        let Start::Joined { first, from, name } = start else {
+            return;
+        };
+        if !is_handshake || name.is_empty() {
+            return;
+        }
+        let (part, rule, party) = match from {
+            Role::Client => (&self.client, &INITIALIZE_FIRST, self.options.client),
+            Role::Server => (
+                &self.server,
+                &SERVER_SPEAKS_BEFORE_INITIALIZE,
+                self.options.server,
+            ),
+        };
+        let mut cx = Cx {
+            ledger: &mut self.ledger,
+            party,
+            link: self.options.link,
+            frame: first,
+            stream: 0,
+            text: None,
+            slips: &[],
+            now_ms: 0,
+            refused: false,
+        };
+        let text = format!(
+            "{name} before initialize, which follows in frame {}",
+            seen.frame
+        );
+        part.broken(&mut cx, rule, &[first], text);
+    }
+
+    // Ends.
+
+    /// An HTTP error status settles what its exchange carried; the rules of HTTP judge it.
+    #[cold]
+    fn settle_exchange(&mut self, seen: &Seen<'_>) {
+        let asked: Vec<_> = self
+            .server
+            .inn
+            .iter()
+            .filter(|request| request.stream == seen.stream)
+            .map(|request| request.id)
+            .collect();
+        for id in asked {
+            if let Ok(at) = self.client.find_own(id) {
+                self.client.own[at].flags |= open::EXCUSED;
+            }
+        }
+    }
+
+    fn end_runs(&mut self, by: Role) {
+        let (part, party) = match by {
+            Role::Client => (&mut self.client, self.options.client),
+            Role::Server => (&mut self.server, self.options.server),
+        };
+        part.end_run(&mut outside(&mut self.ledger, party, self.options.link));
+    }
+
+    fn judge_left_over(&mut self, _ending: Ending) {
+        for (part, party) in [
+            (&mut self.client, self.options.client),
+            (&mut self.server, self.options.server),
+        ] {
+            let mut cx = outside(&mut self.ledger, party, self.options.link);
+            part.judge_early_cancels(&mut cx);
+            part.settle_batch_init(&mut cx);
+        }
+    }
+
+    fn judge_missing_initialized(&mut self, ending: Ending) {
+        if !self.client.initialized_is_missing() {
+            return;
+        }
+        let is_seen = ending == Ending::Quiet || self.ended != [false; 2];
+        let mut cx = outside(&mut self.ledger, self.options.client, self.options.link);
+        let text =
+            "the client uses the session and never sends notifications/initialized".to_string();
+        if is_seen {
+            self.client.broken(&mut cx, &INITIALIZED_MISSING, &[], text);
+        } else {
+            self.client.unsure(&mut cx, &INITIALIZED_MISSING, &[], text);
+        }
+    }
+
+    /// The side's end, or that nothing more comes from it, is seen.
+    fn judge_end(&mut self, event: &LogEvent) {
+        let by = event.by;
+        let stream = event
+            .stream
+            .filter(|_| self.options.transport == LinkKind::Http && event.what == LogWhat::Stall);
+        let because = match event.what {
+            LogWhat::Eof => "it has closed its output",
+            LogWhat::Exit { .. } => "its process has ended",
+            _ => "nothing more came from it",
+        };
+        let debtor_inn = match by {
+            Role::Client => &self.client.inn,
+            Role::Server => &self.server.inn,
+        };
+        let on_stream: Option<Vec<_>> = stream.map(|stream| {
+            let asked = debtor_inn.iter().filter(|request| request.stream == stream);
+            asked.map(|request| request.id).collect()
+        });
+        let had_bad = debtor_inn
+            .iter()
+            .any(|request| request.flags & open::BAD != 0);
+        let is_blocked = self.stderr_full[by as usize];
+        let blame = is_blocked.then_some(Blame::from(by.other()));
+        let because = if is_blocked {
+            "nobody read its stderr until it could write no more"
+        } else {
+            because
+        };
+        let report = Report {
+            verdict: Verdict::Broken,
+            severity: REQUEST_UNANSWERED.severity,
+            because,
+            blame,
+        };
+        let reported = self.report_open(
+            |open, debtor| {
+                debtor == by
+                    && on_stream
+                        .as_ref()
+                        .is_none_or(|ids| ids.contains(&open.own.id))
+            },
+            &report,
+        );
+        let LogWhat::Exit { status } = event.what else {
+            return;
+        };
+        if !reported && (had_bad || status.is_some_and(|status| status != 0)) {
+            let (part, party) = match by {
+                Role::Client => (&self.client, self.options.client),
+                Role::Server => (&self.server, self.options.server),
+            };
+            let mut cx = outside(&mut self.ledger, party, self.options.link);
+            let text = format!(
+                "the {} ended by itself, without the other side having closed",
+                by.as_str()
+            );
+            part.broken(&mut cx, &PEER_DIED, &[], text);
+        }
+    }
+
+    fn judge_timeout(&mut self, by: Role) {
+        let report = Report {
+            verdict: Verdict::Unsure,
+            severity: REQUEST_UNANSWERED.severity,
+            because: "the other side gave up waiting",
+            blame: None,
+        };
+        self.report_open(|_, debtor| debtor == by.other(), &report);
+    }
+
+    /// Reports what is open and fits, one finding for each side that owes, and excuses it from then on.
+    fn report_open(&mut self, fits: impl Fn(&Open, Role) -> bool, report: &Report<'_>) -> bool {
+        let ends = [
+            End {
+                party: self.options.client,
+                link: self.options.link,
+                role: Role::Client,
+                part: &self.client,
+            },
+            End {
+                party: self.options.server,
+                link: self.options.link,
+                role: Role::Server,
+                part: &self.server,
+            },
+        ];
+        let waits = hangs::waits(&ends, |_| true);
+        let is_sure = report.verdict == Verdict::Broken;
+        let fitting = |stuck: &&Stuck| {
+            stuck.open.reason == Reason::Owed
+                && !(is_sure && stuck.open.is_hazy)
+                && fits(&stuck.open, ends[stuck.open.debtor].role)
+        };
+        let groups = hangs::by_debtor(waits.stuck.iter().filter(fitting));
+        let mut excused = vec![];
+        let mut findings = vec![];
+        for ((debtor, _), group) in groups {
+            findings.extend(hangs::finding(&ends, &group, report));
+            self.is_hung[ends[debtor].role as usize] |= is_sure;
+            excused.extend(
+                group
+                    .iter()
+                    .map(|stuck| (stuck.open.asker, stuck.open.own.id)),
+            );
+            // What waits for it is explained by it.
+            let waiting = group.iter().flat_map(|stuck| &stuck.waiting);
+            excused.extend(waiting.map(|open| (open.asker, open.own.id)));
+        }
+        let reported = !findings.is_empty();
+        for finding in findings {
+            self.ledger.add(finding);
+        }
+        for (asker, id) in excused {
+            let part = if asker == 0 {
+                &mut self.client
+            } else {
+                &mut self.server
+            };
+            if let Ok(at) = part.find_own(id) {
+                part.own[at].flags |= open::EXCUSED;
+            }
+        }
+        reported
+    }
+}
+
+fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
+    Cx {
+        ledger,
+        party,
+        link,
+        frame: 0,
+        stream: 0,
+        text: None,
+        slips: &[],
+        now_ms: 0,
+        refused: false,
+    }
+}

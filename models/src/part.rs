@@ -1,0 +1,1054 @@
+//! What the judge knows of one party on one link: what it sent, and what it had received, may have
+//! received, or must have received.
+
+use mcpsim_traces::classify::{batch_members, classify};
+use mcpsim_traces::encode::Encoder;
+use mcpsim_traces::event::{FrameNo, LinkKind, Role, Stream};
+use mcpsim_traces::judge::{Blame, Severity, Verdict};
+use mcpsim_traces::key::{Key, KeyType};
+use mcpsim_traces::message::{
+    Capabilities, Condition, Conditions, Kind, Message, Method, Revision, Shape, Version,
+};
+use mcpsim_traces::scan::Scanner;
+
+use crate::idset::{IdSet, Used};
+use crate::ledger::{Case, Cx, bit};
+use crate::rules::ids::Taken;
+use crate::rules::transport_stdio::Run;
+use crate::rules::{Rule, When};
+
+/// How exactly the party's knowledge is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// `by` and `toward` come in the party's own order.
+    Exact,
+    /// Seen from elsewhere over a pipe: the party had received a prefix of what was sent to it.
+    Fifo,
+    /// Seen from elsewhere over http: no order at all.
+    Loose,
+}
+
+/// A frame toward the party that matters later, as a moment: 0 for "there was none", 1 where the
+/// knowledge is exact, the frame's number among those toward the party on a pipe, 1 (may be known) or
+/// 2 (must be known) on http.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Fact(pub(crate) u32);
+
+impl Fact {
+    pub(crate) const NONE: Fact = Fact(0);
+
+    #[inline]
+    pub(crate) fn is_some(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// Whether the party had received the frame in question.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Knows {
+    /// It cannot have.
+    No,
+    /// It may have.
+    May,
+    /// It must have.
+    Must,
+}
+
+macro_rules! flags {
+    ($($name:ident = $bit:literal, $doc:literal;)+) => {
+        $(#[doc = $doc] pub(crate) const $name: u32 = 1 << $bit;)+
+    };
+}
+
+/// Bits of a part.
+pub(crate) mod flag {
+    flags! {
+        INIT_SENT = 0, "The client sent initialize.";
+        ANSWERED_INIT = 1, "The server answered initialize with a result.";
+        INITIALIZED_SENT = 2, "The client sent notifications/initialized.";
+        JOINED = 3, "The recording begins in the middle of the session.";
+        STATELESS = 4, "Stateless requests were seen in either direction.";
+        SPOKE = 5, "The client's first message was seen.";
+        LAST_IN_CANCEL = 6, "The last frame toward the party was a cancel.";
+        NOTIFIED = 7, "Some notification went to the party.";
+        CLOSED = 8, "The link is closed, and the party knows.";
+        EXITED = 9, "The party's program ended by itself.";
+        CRASHED = 10, "A fault of the world took the party.";
+        CRLF = 11, "A CR LF of the party was reported.";
+        HEADER = 12, "The party wrote a Content-Length header.";
+        FORCED = 13, "The revision was given, not negotiated.";
+        OPERATED = 14, "The client sent an operation request after the answer to initialize.";
+        GARBLED_IN = 15, "Something that may have been a message went to the party and could not be read.";
+        EVICTED = 16, "Something that may still matter had to be forgotten.";
+        PEER_CLOSED = 17, "The other end closed the link, or it was cut.";
+        INIT_REFUSED = 18, "The server answered initialize with an error.";
+    }
+}
+
+/// Bits of an open request, in either direction.
+pub(crate) mod open {
+    /// Its sender withdrew it.
+    pub(crate) const CANCELLED: u16 = 1;
+    /// Nothing is owed any more, for a reason that was reported or accuses nobody.
+    pub(crate) const EXCUSED: u16 = 2;
+    /// The request itself breaks a rule of form.
+    pub(crate) const BAD: u16 = 4;
+    /// It stays open as long as its sender likes.
+    pub(crate) const LONG: u16 = 8;
+    /// A second request with its id came while it was open.
+    pub(crate) const REUSED: u16 = 16;
+    /// It speaks for itself: no session.
+    pub(crate) const STATELESS: u16 = 32;
+    /// The world took it or its answer.
+    pub(crate) const LOST: u16 = 64;
+    /// … although the link's kind forbids that.
+    pub(crate) const FORBIDDEN: u16 = 128;
+    /// More requests were open toward its sender than the mask holds.
+    pub(crate) const MANY: u16 = 256;
+    /// A stray answer of the other side may have been meant for it.
+    pub(crate) const MAYBE: u16 = 512;
+}
+
+/// A request that the party sent and that is not settled for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Own {
+    pub(crate) id: Key,
+    /// Which of the requests open toward the party can have caused it, by their place in `inn`.
+    pub(crate) mask: u32,
+    pub(crate) value: u32,
+    pub(crate) frame: FrameNo,
+    /// Since when its sender has heard nothing, in milliseconds of the log.
+    pub(crate) since: u32,
+    /// Its answer, once one went to the party and may not have arrived yet.
+    pub(crate) answer: Fact,
+    pub(crate) flags: u16,
+    pub(crate) method: Method,
+}
+
+/// A request that went to the party and that it has not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct In {
+    pub(crate) id: Key,
+    pub(crate) value: u32,
+    pub(crate) stream: Stream,
+    pub(crate) frame: FrameNo,
+    pub(crate) fact: Fact,
+    pub(crate) cancel: Fact,
+    pub(crate) cancel_frame: FrameNo,
+    pub(crate) flags: u16,
+    pub(crate) method: Method,
+}
+
+/// Progress of one request toward the party.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Series {
+    pub(crate) token: Key,
+    pub(crate) id: Key,
+    pub(crate) last: i64,
+    pub(crate) begun: bool,
+    pub(crate) frame: FrameNo,
+}
+
+/// Everything about progress tokens; most sessions have none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Tokens {
+    /// Tokens of open own requests, with the request's id; sorted.
+    pub(crate) own: Vec<(Key, Key)>,
+    /// Series of requests open toward the party, sorted by token, then id.
+    pub(crate) inn: Vec<Series>,
+    /// Tokens that the party ever supplied.
+    pub(crate) supplied: IdSet,
+    /// Tokens toward the party whose request it has answered.
+    pub(crate) done: IdSet,
+    /// Tokens that stay legal for reasons that are not followed: tasks, forgotten cancels.
+    pub(crate) open_ended: IdSet,
+}
+
+/// What most parts never need.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Rare {
+    /// Ids whose answers are not judged: of ambiguous, malformed or unsplit requests.
+    pub(crate) undecided: IdSet,
+    /// Own ids spent outside the session.
+    pub(crate) outside: IdSet,
+    /// A run of lines that are no messages.
+    pub(crate) run: Option<Run>,
+    /// Capabilities used by notifications before they were declared, with the first such frame.
+    pub(crate) early: Capabilities,
+    pub(crate) early_frame: FrameNo,
+    /// The batch that held initialize.
+    pub(crate) batch_init: Option<FrameNo>,
+    /// Cancels that fit nothing yet, where a party's own frames have no order.
+    pub(crate) early_cancels: Vec<(Key, FrameNo)>,
+    /// The latest answers that the party sent, for findings that name two frames.
+    pub(crate) answers: Vec<(Key, FrameNo)>,
+    /// Answers of the array that is being judged.
+    pub(crate) batch_answers: Vec<Key>,
+    /// The last notification toward the party.
+    pub(crate) notification_frame: FrameNo,
+    /// The initialize request.
+    pub(crate) init_frame: FrameNo,
+}
+
+/// With more open requests than this, cancelled ones are forgotten.
+const OPEN_MAX: usize = 256;
+/// With more answered but perhaps unread requests than this, the oldest is forgotten.
+const UNREAD_MAX: usize = 24;
+const ANSWERS_MAX: usize = 64;
+
+/// What is known of one party on one link.
+///
+/// Where the knowledge is exact and frames have no numbers, equal histories of one party (but for the
+/// order of what does not matter) give equal parts: there are no counters, and everything is sorted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    pub(crate) role: Role,
+    pub(crate) link: LinkKind,
+    pub(crate) mode: Mode,
+    /// How many units that could not be read went to the party and have had no error yet.
+    pub(crate) unreadable: u8,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) flags: u32,
+    /// On a pipe: the party must have received so many of the frames toward it.
+    pub(crate) lo: u32,
+    /// On a pipe: how many frames went toward it.
+    pub(crate) hi: u32,
+    /// Server: initialize. Client: the successful answer to it.
+    pub(crate) opened: Fact,
+    /// Client: an error in answer to initialize.
+    pub(crate) refused: Fact,
+    /// Server: notifications/initialized.
+    pub(crate) initialized: Fact,
+    pub(crate) mine: Capabilities,
+    pub(crate) theirs: Capabilities,
+    pub(crate) init_id: Key,
+    /// Sorted by id.
+    pub(crate) own: Vec<Own>,
+    /// Sorted by id.
+    pub(crate) inn: Vec<In>,
+    /// Ids of requests that the party sent.
+    pub(crate) issued: IdSet,
+    /// Ids of requests that it answered.
+    pub(crate) answered: IdSet,
+    pub(crate) tokens: Option<Box<Tokens>>,
+    pub(crate) rare: Option<Box<Rare>>,
+}
+
+/// Conditions of frames that break a rule of form: such a frame owes and is owed nothing.
+pub(crate) const BAD: Conditions = Conditions::of(&[
+    Condition::NotUtf8,
+    Condition::VersionTagMissing,
+    Condition::VersionTagWrong,
+    Condition::DuplicateMember,
+    Condition::ParamsNotObject,
+    Condition::ResultNotObject,
+    Condition::ErrorNotObject,
+    Condition::ErrorCodeMissing,
+    Condition::ErrorCodeNotInteger,
+    Condition::ErrorMessageMissing,
+    Condition::ResultAndError,
+    Condition::MetaNotObject,
+]);
+
+impl Part {
+    pub(crate) fn new(role: Role, link: LinkKind, mode: Mode) -> Part {
+        Part {
+            role,
+            link,
+            mode,
+            unreadable: 0,
+            revision: None,
+            flags: 0,
+            lo: 0,
+            hi: 0,
+            opened: Fact::NONE,
+            refused: Fact::NONE,
+            initialized: Fact::NONE,
+            mine: Capabilities::NONE,
+            theirs: Capabilities::NONE,
+            init_id: Key::ABSENT,
+            own: vec![],
+            inn: vec![],
+            issued: IdSet::default(),
+            answered: IdSet::default(),
+            tokens: None,
+            rare: None,
+        }
+    }
+
+    // What the party knows.
+
+    #[inline]
+    pub(crate) fn knows(&self, fact: Fact) -> Knows {
+        match self.mode {
+            _ if fact.0 == 0 => Knows::No,
+            Mode::Exact => Knows::Must,
+            Mode::Fifo if fact.0 <= self.lo => Knows::Must,
+            Mode::Loose if fact.0 == 2 => Knows::Must,
+            Mode::Fifo | Mode::Loose => Knows::May,
+        }
+    }
+
+    /// The moment of the frame that goes to the party now.
+    #[inline]
+    fn now(&mut self) -> Fact {
+        match self.mode {
+            Mode::Exact | Mode::Loose => Fact(1),
+            Mode::Fifo => {
+                self.hi = self.hi.saturating_add(1);
+                Fact(self.hi)
+            }
+        }
+    }
+
+    /// The party's own frame shows that it had received that one, and on a pipe all before it.
+    #[inline]
+    pub(crate) fn proven(&mut self, fact: Fact) {
+        if self.mode == Mode::Fifo && fact.0 > self.lo {
+            self.lo = fact.0;
+            if self.own.iter().any(|own| own.answer.is_some()) {
+                self.forget_read_answers();
+            }
+        }
+    }
+
+    fn forget_read_answers(&mut self) {
+        let lo = self.lo;
+        let mut at = 0;
+        while at < self.own.len() {
+            let own = self.own[at];
+            if own.answer.is_some() && own.answer.0 <= lo && own.flags & open::REUSED == 0 {
+                self.drop_own(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, flag: u32) {
+        self.flags |= flag;
+    }
+
+    #[inline]
+    pub(crate) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_with(Box::default)
+    }
+
+    #[inline]
+    pub(crate) fn tokens(&mut self) -> &mut Tokens {
+        self.tokens.get_or_insert_with(Box::default)
+    }
+
+    /// The revision that governs what the party sends, where it certainly knows it.
+    #[inline]
+    pub(crate) fn governing(&self) -> Option<Revision> {
+        match self.role {
+            _ if self.is(flag::FORCED) => self.revision,
+            Role::Server => self.revision,
+            Role::Client if self.knows(self.opened) == Knows::Must => self.revision,
+            Role::Client => None,
+        }
+    }
+
+    /// Whether a request of the client stands outside any session.
+    #[inline]
+    fn is_stateless(&self, message: &Message) -> bool {
+        message.has(Condition::MetaVersion) && message.method != Method::Initialize
+            || matches!(
+                message.method,
+                Method::ServerDiscover | Method::SubscriptionsListen
+            ) && !self.handshake_begun()
+            || self.is(flag::FORCED) && self.revision == Some(Revision::V2026_07_28)
+    }
+
+    pub(crate) fn handshake_begun(&self) -> bool {
+        self.is(flag::INIT_SENT) || self.role == Role::Server && self.opened.is_some()
+    }
+
+    // Findings.
+
+    #[cold]
+    pub(crate) fn broken(
+        &self,
+        cx: &mut Cx<'_>,
+        rule: &'static Rule,
+        frames: &[FrameNo],
+        message: String,
+    ) {
+        let severity = rule.severity_at(self.revision);
+        self.broken_at(cx, rule, severity, frames, message);
+    }
+
+    #[cold]
+    pub(crate) fn broken_at(
+        &self,
+        cx: &mut Cx<'_>,
+        rule: &'static Rule,
+        severity: Severity,
+        frames: &[FrameNo],
+        message: String,
+    ) {
+        cx.report(Case {
+            rule,
+            verdict: Verdict::Broken,
+            severity,
+            blame: Blame::from(self.role),
+            frames,
+            message,
+        });
+    }
+
+    #[cold]
+    pub(crate) fn unsure(
+        &self,
+        cx: &mut Cx<'_>,
+        rule: &'static Rule,
+        frames: &[FrameNo],
+        message: String,
+    ) {
+        cx.report(Case {
+            rule,
+            verdict: Verdict::Unsure,
+            severity: rule.severity_at(self.revision),
+            blame: Blame::from(self.role),
+            frames,
+            message,
+        });
+    }
+
+    // Frames.
+
+    /// The party sent this frame.
+    #[inline]
+    pub(crate) fn by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let mut seen = bit(When::Frame) | bit(When::Line);
+        if self.rare.is_some() {
+            self.settle_run_before(cx, message);
+        }
+        let is_bad = message.conditions.intersects(BAD);
+        if !message.conditions.is_empty() {
+            self.form(cx, message);
+        }
+        match message.kind {
+            Kind::Request => {
+                seen |= bit(When::Call) | bit(When::Request);
+                seen |= bit(if self.role == Role::Client {
+                    When::ClientCall
+                } else {
+                    When::ServerCall
+                });
+                if message.method == Method::Initialize {
+                    seen |= bit(When::Initialize);
+                }
+                self.request_by(cx, message, is_bad);
+            }
+            Kind::Notification => {
+                seen |= bit(When::Call) | bit(When::Notification);
+                seen |= bit(if self.role == Role::Client {
+                    When::ClientCall
+                } else {
+                    When::ServerCall
+                });
+                seen |= match message.method {
+                    Method::Cancelled => bit(When::Cancel),
+                    Method::Progress => bit(When::Progress) | bit(When::Token),
+                    Method::Initialized => bit(When::Initialized),
+                    _ => 0,
+                };
+                self.notification_by(cx, message);
+            }
+            Kind::Result | Kind::Error => {
+                seen |= bit(When::Response);
+                if message.kind == Kind::Result {
+                    seen |= bit(if self.role == Role::Client {
+                        When::ClientResult
+                    } else {
+                        When::ServerResult
+                    });
+                    if message.shape == Shape::Initialize {
+                        seen |= bit(When::Initialize);
+                    }
+                }
+                self.response_by(cx, message, is_bad);
+            }
+            Kind::Batch => {
+                seen |= bit(When::Batch);
+                self.batch_by(cx, message);
+            }
+            Kind::Malformed => self.malformed_by(cx, message),
+        }
+        cx.ledger.saw(seen);
+    }
+
+    /// This frame goes to the party.
+    #[inline]
+    pub(crate) fn toward(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let fact = self.now();
+        self.flags &= !flag::LAST_IN_CANCEL;
+        let is_bad = message.conditions.intersects(BAD);
+        match message.kind {
+            Kind::Request => self.request_toward(cx, message, fact, is_bad),
+            Kind::Notification => self.notification_toward(cx, message, fact),
+            Kind::Result | Kind::Error => self.response_toward(cx, message, fact),
+            Kind::Batch => self.batch_toward(cx, message),
+            Kind::Malformed => {
+                self.unread();
+                if message.conditions.intersects(Conditions::of(&[
+                    Condition::NotJson,
+                    Condition::TrailingData,
+                ])) {
+                    self.set(flag::GARBLED_IN);
+                }
+                self.answerable(message.id);
+                // A response of no kind, or with a method: no answer, but the sender's last word.
+                if let Ok(at) = self.find_own(message.id) {
+                    self.own[at].flags |= open::EXCUSED;
+                }
+            }
+        }
+        if is_bad {
+            self.unread();
+        }
+    }
+
+    /// A unit that the party could not read, or had to refuse: an error without an id may answer it.
+    #[inline]
+    pub(crate) fn unread(&mut self) {
+        self.unreadable = self.unreadable.saturating_add(1);
+    }
+
+    /// Answers to that id are not judged.
+    pub(crate) fn answerable(&mut self, id: Key) {
+        if id.is_present() {
+            self.rare().undecided.insert(id);
+        }
+    }
+
+    fn request_by(&mut self, cx: &mut Cx<'_>, message: &Message, is_bad: bool) {
+        if message.has(Condition::NotificationPrefix) {
+            // A notification with an id: one slip, whatever follows from it.
+            self.notification_with_id(cx, message);
+            if message.id.is_present() {
+                self.issued.insert(message.id);
+            }
+            return;
+        }
+        let is_stateless = self.role == Role::Client && self.is_stateless(message);
+        if !self.legal_id(cx, message) {
+            self.set(flag::SPOKE);
+            return;
+        }
+        if is_stateless {
+            self.set(flag::STATELESS | flag::SPOKE);
+        } else {
+            match self.role {
+                Role::Client => self.client_request(cx, message),
+                Role::Server => self.server_request(cx, message),
+            }
+        }
+        if !is_stateless {
+            self.direction_of_request(cx, message);
+        }
+        let taken = self.take_id(cx, message, is_stateless);
+        let token_is_bad = self.take_token(cx, message, taken);
+        if taken == Taken::Shared {
+            return;
+        }
+        let mut flags = 0;
+        // What takes a spent id is not owed what nobody can tell apart.
+        if is_bad || token_is_bad || taken == Taken::Again {
+            flags |= open::BAD;
+        }
+        if is_stateless {
+            flags |= open::STATELESS;
+        }
+        if is_long(message.method, is_stateless) {
+            flags |= open::LONG;
+        }
+        if self.mode == Mode::Loose && self.rare.is_some() && self.was_cancelled_early(cx, message)
+        {
+            flags |= open::CANCELLED;
+        }
+        self.push_own(cx, message, flags);
+    }
+
+    fn push_own(&mut self, cx: &Cx<'_>, message: &Message, mut flags: u16) {
+        let mut mask = 0;
+        if !self.inn.is_empty() {
+            let (causes, is_many) = self.causes(cx.stream);
+            mask = causes;
+            if is_many {
+                flags |= open::MANY;
+            }
+        }
+        let own = Own {
+            id: message.id,
+            mask,
+            value: message.value,
+            frame: cx.frame,
+            since: cx.now_ms,
+            answer: Fact::NONE,
+            flags,
+            method: message.method,
+        };
+        if self.own.len() >= OPEN_MAX {
+            let old = self
+                .own
+                .iter()
+                .position(|own| own.flags & open::CANCELLED != 0);
+            if let Some(at) = old {
+                self.set(flag::EVICTED);
+                self.drop_own(at);
+            }
+        }
+        if let Err(at) = self.find_own(own.id) {
+            self.own.insert(at, own);
+        }
+    }
+
+    /// Which requests open toward the party can have caused one that it sends now.
+    fn causes(&self, stream: Stream) -> (u32, bool) {
+        let mut mask = 0u32;
+        let mut is_many = false;
+        for (at, request) in self.inn.iter().enumerate() {
+            if request.flags & open::LONG != 0 || request.cancel.is_some() {
+                continue;
+            }
+            // On http, what belongs to a request travels on its stream.
+            if self.link == LinkKind::Http && stream != 0 && request.stream == stream {
+                return match u32::try_from(at) {
+                    Ok(at) if at < 32 => (1 << at, false),
+                    _ => (0, true),
+                };
+            }
+            if at < 32 {
+                mask |= 1 << at;
+            } else {
+                is_many = true;
+            }
+        }
+        (mask, is_many)
+    }
+
+    #[inline]
+    pub(crate) fn find_own(&self, id: Key) -> Result<usize, usize> {
+        // One or two are usual: the last one first.
+        match self.own.last() {
+            None => Err(0),
+            Some(last) if last.id == id => Ok(self.own.len() - 1),
+            _ => self.own.binary_search_by_key(&id, |own| own.id),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn find_in(&self, id: Key) -> Result<usize, usize> {
+        match self.inn.last() {
+            None => Err(0),
+            Some(last) if last.id == id => Ok(self.inn.len() - 1),
+            _ => self.inn.binary_search_by_key(&id, |request| request.id),
+        }
+    }
+
+    pub(crate) fn drop_own(&mut self, at: usize) {
+        let own = self.own.remove(at);
+        if let Some(tokens) = &mut self.tokens {
+            tokens.own.retain(|(_, id)| *id != own.id);
+        }
+    }
+
+    /// Takes an inbound request out; the masks of own requests follow.
+    pub(crate) fn drop_in(&mut self, at: usize) -> In {
+        let request = self.inn.remove(at);
+        if !self.own.is_empty() && at < 32 {
+            let low = (1u32 << at) - 1;
+            for own in &mut self.own {
+                own.mask = own.mask & low | own.mask >> 1 & !low;
+            }
+        }
+        request
+    }
+
+    fn insert_in(&mut self, at: usize, request: In) {
+        self.inn.insert(at, request);
+        if !self.own.is_empty() && at < 32 {
+            let low = (1u32 << at) - 1;
+            for own in &mut self.own {
+                if own.mask & 1 << 31 != 0 {
+                    own.flags |= open::MANY;
+                }
+                own.mask = own.mask & low | (own.mask & !low) << 1;
+            }
+        }
+    }
+
+    fn request_toward(&mut self, cx: &Cx<'_>, message: &Message, fact: Fact, is_bad: bool) {
+        if message.has(Condition::NotificationPrefix) {
+            self.answerable(message.id);
+            self.unread();
+            self.notification_toward(cx, message, fact);
+            return;
+        }
+        if !message.id.is_legal() {
+            self.answerable(message.id);
+            self.unread();
+            return;
+        }
+        let is_stateless = self.role == Role::Server && self.is_stateless(message);
+        if is_stateless {
+            self.set(flag::STATELESS);
+        }
+        if message.method == Method::Initialize && self.role == Role::Server {
+            if !self.opened.is_some() {
+                self.opened = fact;
+                self.theirs = message.capabilities;
+            } else if self.is(flag::INIT_REFUSED) && !self.is(flag::ANSWERED_INIT) {
+                self.theirs = message.capabilities;
+            }
+        }
+        // A request of the other side shows that it is at work.
+        if cx.now_ms != 0 {
+            for own in &mut self.own {
+                own.since = cx.now_ms;
+            }
+        }
+        let mut flags = 0;
+        if is_bad || message.token.is_present() && !message.token.is_legal() {
+            flags |= open::BAD;
+        }
+        if is_stateless {
+            flags |= open::STATELESS;
+        }
+        if is_long(message.method, is_stateless) {
+            flags |= open::LONG;
+        }
+        let request = In {
+            id: message.id,
+            value: message.value,
+            stream: if self.link == LinkKind::Http {
+                cx.stream
+            } else {
+                0
+            },
+            frame: cx.frame,
+            fact,
+            cancel: Fact::NONE,
+            cancel_frame: 0,
+            flags,
+            method: message.method,
+        };
+        match self.find_in(request.id) {
+            Ok(at) => {
+                // A second copy, or a reused id: either way nobody can tell the answers apart.
+                self.inn[at].flags |= open::REUSED;
+                return;
+            }
+            Err(at) => {
+                if !is_stateless
+                    && !self.answered.is_empty()
+                    && self.answered.has(request.id) != Used::Never
+                {
+                    self.answerable(request.id);
+                }
+                let mut at = at;
+                if self.inn.len() >= OPEN_MAX {
+                    self.make_room();
+                    at = self.find_in(request.id).unwrap_or_else(|at| at);
+                }
+                self.insert_in(at, request);
+            }
+        }
+        if message.token.is_present() && message.token.is_legal() {
+            let series = Series {
+                token: message.token,
+                id: message.id,
+                last: 0,
+                begun: false,
+                frame: 0,
+            };
+            let inn = &mut self.tokens().inn;
+            let at = inn.partition_point(|old| (old.token, old.id) < (series.token, series.id));
+            inn.insert(at, series);
+        }
+    }
+
+    /// Forgets a cancelled inbound request when there are too many; its answer will not be judged.
+    fn make_room(&mut self) {
+        if let Some(at) = self.inn.iter().position(|request| request.cancel.is_some()) {
+            let request = self.drop_in(at);
+            self.answerable(request.id);
+            self.retire_tokens(request.id, false);
+        }
+    }
+
+    /// The tokens of a request that is answered (or, with `is_done` false, no longer followed).
+    pub(crate) fn retire_tokens(&mut self, id: Key, is_done: bool) {
+        if let Some(tokens) = &mut self.tokens {
+            let (done, open_ended) = (&mut tokens.done, &mut tokens.open_ended);
+            tokens.inn.retain(|series| {
+                if series.id != id {
+                    return true;
+                }
+                if is_done {
+                    done.insert(series.token);
+                } else {
+                    open_ended.insert(series.token);
+                }
+                false
+            });
+        }
+    }
+
+    fn notification_toward(&mut self, cx: &Cx<'_>, message: &Message, fact: Fact) {
+        self.set(flag::NOTIFIED);
+        if cx.frame != 0 {
+            self.rare().notification_frame = cx.frame;
+        }
+        match message.method {
+            Method::Initialized if self.role == Role::Server => {
+                if !self.initialized.is_some() {
+                    self.initialized = fact;
+                }
+            }
+            Method::Cancelled => {
+                self.set(flag::LAST_IN_CANCEL);
+                if let Ok(at) = self.find_in(message.token) {
+                    let request = &mut self.inn[at];
+                    if !request.cancel.is_some() {
+                        request.cancel = fact;
+                        request.cancel_frame = cx.frame;
+                    }
+                }
+            }
+            Method::Progress if cx.now_ms != 0 => {
+                let Some(tokens) = &self.tokens else { return };
+                let ids: Vec<Key> = tokens
+                    .own
+                    .iter()
+                    .filter(|(token, _)| *token == message.token)
+                    .map(|(_, id)| *id)
+                    .collect();
+                for id in ids {
+                    if let Ok(at) = self.find_own(id) {
+                        self.own[at].since = cx.now_ms;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn response_toward(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {
+        let Ok(at) = self.find_own(message.id) else {
+            self.excuse_mismatch(message.id);
+            return;
+        };
+        let own = self.own[at];
+        if own.method == Method::Initialize {
+            self.handshake_answered(cx, message, fact);
+        } else if own.method == Method::Unknown && message.kind == Kind::Error {
+            self.unknown_method_refused(cx, &own, message);
+        }
+        if own.flags & open::REUSED != 0 {
+            return;
+        }
+        if self.knows(fact) == Knows::Must {
+            self.drop_own(at);
+        } else if !own.answer.is_some() {
+            self.own[at].answer = fact;
+            self.forget_oldest_unread();
+        }
+    }
+
+    /// The answer has the id of none of the party's requests, but one that looks like it.
+    fn excuse_mismatch(&mut self, id: Key) {
+        if !id.is_present() || self.own.is_empty() {
+            return;
+        }
+        for own in &mut self.own {
+            if crate::rules::ids::is_coerced(own.id, id) {
+                own.flags |= open::EXCUSED;
+            }
+        }
+    }
+
+    fn forget_oldest_unread(&mut self) {
+        if self.own.len() <= UNREAD_MAX {
+            return;
+        }
+        let unread = self
+            .own
+            .iter()
+            .enumerate()
+            .filter(|(_, own)| own.answer.is_some() && own.flags & open::REUSED == 0);
+        let count = unread.clone().count();
+        if count > UNREAD_MAX {
+            if let Some((at, _)) = unread.min_by_key(|(_, own)| (own.answer.0, own.frame)) {
+                self.set(flag::EVICTED);
+                self.drop_own(at);
+            }
+        }
+    }
+
+    fn handshake_answered(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {
+        if message.kind == Kind::Error {
+            if !self.refused.is_some() {
+                self.refused = fact;
+            }
+            return;
+        }
+        if self.opened.is_some() {
+            return;
+        }
+        self.opened = fact;
+        self.theirs = message.capabilities;
+        self.agree(message.version);
+        self.settle_batch_init(cx);
+    }
+
+    /// The revision that an answer to initialize settles.
+    pub(crate) fn agree(&mut self, version: Version) {
+        if self.is(flag::FORCED) {
+            return;
+        }
+        self.revision = match version {
+            Version::Known(revision) if revision.has_handshake() => Some(revision),
+            _ => None,
+        };
+    }
+
+    /// Remembers which frame answered an id, so that a second answer can name the first.
+    pub(crate) fn note_answer(&mut self, id: Key, frame: FrameNo) {
+        if frame == 0 {
+            return;
+        }
+        let answers = &mut self.rare().answers;
+        if answers.len() >= ANSWERS_MAX {
+            answers.drain(..ANSWERS_MAX / 2);
+        }
+        answers.push((id, frame));
+    }
+
+    pub(crate) fn answer_frame(&self, id: Key) -> FrameNo {
+        self.rare
+            .as_ref()
+            .and_then(|rare| rare.answers.iter().rev().find(|(known, _)| *known == id))
+            .map_or(0, |(_, frame)| *frame)
+    }
+
+    /// A stray answer of this party may have been meant for any request that it owes.
+    pub(crate) fn maybe_answered_all(&mut self) {
+        for request in &mut self.inn {
+            request.flags |= open::MAYBE;
+        }
+    }
+
+    /// Hands each member of an array that parses to `use_member`.
+    pub(crate) fn members(text: &[u8], mut use_member: impl FnMut(&[u8], &Message)) {
+        let mut walk = Scanner::new();
+        let mut scanner = Scanner::new();
+        for range in batch_members(text, &mut walk) {
+            let member = &text[range];
+            use_member(member, &classify(member, &mut scanner).message);
+        }
+    }
+
+    /// Mixes the part's canonical encoding in.
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        let revision = self.revision.map_or(0, |revision| revision as u64 + 1);
+        encoder.word(u64::from(self.flags) << 32 | u64::from(self.unreadable) << 8 | revision);
+        encoder.word(
+            u64::from(self.opened.0) << 40
+                | u64::from(self.refused.0) << 20
+                | u64::from(self.initialized.0),
+        );
+        encoder.word(u64::from(self.lo) << 32 | u64::from(self.hi));
+        encoder.word(u64::from(self.mine.bits()) << 32 | u64::from(self.theirs.bits()));
+        encoder.key(self.init_id);
+        encoder.word(self.own.len() as u64);
+        for own in &self.own {
+            encoder.key(own.id);
+            encoder.word(u64::from(own.mask) << 32 | u64::from(own.value));
+            encoder.word(
+                u64::from(own.answer.0) << 32 | u64::from(own.flags) << 8 | own.method as u64,
+            );
+        }
+        encoder.word(self.inn.len() as u64);
+        for request in &self.inn {
+            encoder.key(request.id);
+            encoder.word(u64::from(request.value) << 32 | u64::from(request.stream));
+            encoder.word(u64::from(request.fact.0) << 32 | u64::from(request.cancel.0));
+            encoder.word(u64::from(request.flags) << 8 | request.method as u64);
+        }
+        self.issued.encode(encoder);
+        self.answered.encode(encoder);
+        if let Some(tokens) = &self.tokens {
+            tokens.encode(encoder);
+        }
+        if let Some(rare) = &self.rare {
+            rare.encode(encoder);
+        }
+    }
+}
+
+impl Tokens {
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.word(0x746f_6b65 << 32 | self.own.len() as u64);
+        for &(token, id) in &self.own {
+            encoder.key(token);
+            encoder.key(id);
+        }
+        encoder.word(self.inn.len() as u64);
+        for series in &self.inn {
+            encoder.key(series.token);
+            encoder.key(series.id);
+            encoder.word(series.last as u64);
+            encoder.word(u64::from(series.begun));
+        }
+        self.supplied.encode(encoder);
+        self.done.encode(encoder);
+        self.open_ended.encode(encoder);
+    }
+}
+
+impl Rare {
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.word(0x7261_7265 << 32 | u64::from(self.early.bits()));
+        self.undecided.encode(encoder);
+        self.outside.encode(encoder);
+        if let Some(run) = &self.run {
+            run.encode(encoder);
+        }
+        encoder.word(u64::from(self.batch_init.is_some()));
+        for (id, _) in &self.early_cancels {
+            encoder.key(*id);
+        }
+    }
+}
+
+/// Whether such a request stays open for as long as its sender likes.
+fn is_long(method: Method, is_stateless: bool) -> bool {
+    match method {
+        Method::SubscriptionsListen | Method::TasksResult => true,
+        Method::ServerDiscover => is_stateless,
+        _ => false,
+    }
+}
+
+/// Whether a person may have to answer such a request.
+pub(crate) fn waits_for_people(method: Method) -> bool {
+    matches!(
+        method,
+        Method::SamplingCreateMessage | Method::ElicitationCreate
+    )
+}
+
+/// Whether the key is a string.
+pub(crate) fn is_text(key: Key) -> bool {
+    key.key_type() == KeyType::Text
+}

@@ -1,0 +1,316 @@
+//! The rule table: one row for each rule, kept beside the code that decides it.
+
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::message::Revision;
+
+pub(crate) mod batch;
+pub(crate) mod cancellation;
+pub(crate) mod capability;
+pub(crate) mod correlation;
+pub(crate) mod envelope;
+pub(crate) mod errors;
+pub(crate) mod ids;
+pub(crate) mod lifecycle;
+pub(crate) mod notification;
+pub(crate) mod ping;
+pub(crate) mod progress;
+pub(crate) mod tools;
+pub(crate) mod transport_stdio;
+
+/// What a rule is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Category {
+    /// The form of a frame.
+    Envelope,
+    /// Ids of requests and responses.
+    Ids,
+    /// Which response belongs to which request.
+    Correlation,
+    /// The handshake and the end.
+    Lifecycle,
+    /// What was declared.
+    Capability,
+    /// Names of notifications.
+    Notification,
+    /// Cancellation.
+    Cancellation,
+    /// Progress.
+    Progress,
+    /// Tools.
+    Tools,
+    /// Arrays of messages.
+    Batch,
+    /// Lines on a pipe.
+    TransportStdio,
+    /// Error codes.
+    Errors,
+    /// Pings.
+    Ping,
+}
+
+impl Category {
+    /// The category's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Category::Envelope => "envelope",
+            Category::Ids => "ids",
+            Category::Correlation => "correlation",
+            Category::Lifecycle => "lifecycle",
+            Category::Capability => "capability",
+            Category::Notification => "notification",
+            Category::Cancellation => "cancellation",
+            Category::Progress => "progress",
+            Category::Tools => "tools",
+            Category::Batch => "batch",
+            Category::TransportStdio => "transport-stdio",
+            Category::Errors => "errors",
+            Category::Ping => "ping",
+        }
+    }
+}
+
+/// How strongly the cited sentence asks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// A MUST.
+    Must,
+    /// A SHOULD.
+    Should,
+    /// Nothing asks for it; worth knowing.
+    MayNote,
+    /// No rule of the text.
+    None,
+}
+
+impl Level {
+    /// The level as reports spell it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Level::Must => "MUST",
+            Level::Should => "SHOULD",
+            Level::MayNote => "MAY-note",
+            Level::None => "none",
+        }
+    }
+}
+
+/// Where a rule comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// A capitalised key word in the prose or a schema comment.
+    Text,
+    /// A type of the schema.
+    Schema,
+    /// JSON-RPC 2.0, which the protocol adopts.
+    Jsonrpc,
+    /// Uncapitalised wording or an example.
+    Lowercase,
+    /// Inferred.
+    Derived,
+    /// No rule, but people call it a bug.
+    Robustness,
+}
+
+impl Basis {
+    /// The basis in one lower-case word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Basis::Text => "text",
+            Basis::Schema => "schema",
+            Basis::Jsonrpc => "jsonrpc",
+            Basis::Lowercase => "lowercase",
+            Basis::Derived => "derived",
+            Basis::Robustness => "robustness",
+        }
+    }
+}
+
+/// Whose duty a rule is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The client's.
+    Client,
+    /// The server's.
+    Server,
+    /// Whoever sends the frame.
+    Sender,
+    /// Whoever answers or works for the other side.
+    Receiver,
+    /// Either's.
+    Both,
+}
+
+impl Side {
+    /// The side in one lower-case word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Side::Client => "client",
+            Side::Server => "server",
+            Side::Sender => "sender",
+            Side::Receiver => "receiver",
+            Side::Both => "both",
+        }
+    }
+}
+
+/// What a log must hold for the rule to be decided from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// The frame alone.
+    Frame,
+    /// The frames of one direction in order.
+    SameDirection,
+    /// Frames of which one caused the other: either log will do.
+    Causal,
+    /// The log of the party that is to blame; another's decides only where it leaves no choice.
+    OffenderLog,
+    /// Times, or the end.
+    Time,
+    /// Lines or exchanges as they were on the transport.
+    Transport,
+}
+
+impl Needs {
+    /// The need in words, as the catalogue has them.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Needs::Frame => "frame",
+            Needs::SameDirection => "same-direction",
+            Needs::Causal => "causal",
+            Needs::OffenderLog => "offender-log",
+            Needs::Time => "time",
+            Needs::Transport => "transport",
+        }
+    }
+}
+
+/// What has to be seen for a rule to be kept rather than idle: one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum When {
+    Frame,
+    Call,
+    Request,
+    Notification,
+    Response,
+    ClientCall,
+    ServerCall,
+    ClientResult,
+    ServerResult,
+    Initialize,
+    Initialized,
+    Cancel,
+    Progress,
+    Token,
+    Batch,
+    Line,
+    Peer,
+}
+
+/// One rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its name; never changes.
+    pub id: &'static str,
+    /// What it is about.
+    pub category: Category,
+    /// How strongly the text asks for it.
+    pub level: Level,
+    /// Revisions in which the level is another one.
+    pub level_by: &'static [(Revision, Level)],
+    /// Where it comes from.
+    pub basis: Basis,
+    /// How bad it is to break it.
+    pub severity: Severity,
+    /// Revisions in which that is different.
+    pub severity_by: &'static [(Revision, Severity)],
+    /// Whose duty it is.
+    pub side: Side,
+    /// The first revision that has it.
+    pub from: Revision,
+    /// The last revision that has it.
+    pub until: Revision,
+    /// Where it is written.
+    pub source: &'static str,
+    /// What it says, in one line.
+    pub says: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// 1: errors decidable from frames or transport data; 2: warnings; 3: notes.
+    pub tier: u8,
+    /// What a log must hold for it to be decided.
+    pub needs: Needs,
+    pub(crate) when: When,
+}
+
+impl Rule {
+    /// The level under that revision, or in general.
+    pub fn level_at(&self, revision: Option<Revision>) -> Level {
+        at(self.level_by, revision).unwrap_or(self.level)
+    }
+
+    /// The severity under that revision, or in general.
+    pub fn severity_at(&self, revision: Option<Revision>) -> Severity {
+        at(self.severity_by, revision).unwrap_or(self.severity)
+    }
+}
+
+fn at<T: Copy>(table: &[(Revision, T)], revision: Option<Revision>) -> Option<T> {
+    let revision = revision?;
+    table
+        .iter()
+        .find(|(known, _)| *known == revision)
+        .map(|(_, value)| *value)
+}
+
+const CATEGORIES: [&[Rule]; 13] = [
+    envelope::ROWS,
+    ids::ROWS,
+    correlation::ROWS,
+    lifecycle::ROWS,
+    capability::ROWS,
+    notification::ROWS,
+    cancellation::ROWS,
+    progress::ROWS,
+    tools::ROWS,
+    batch::ROWS,
+    transport_stdio::ROWS,
+    errors::ROWS,
+    ping::ROWS,
+];
+
+const COUNT: usize = {
+    let mut count = 0;
+    let mut at = 0;
+    while at < CATEGORIES.len() {
+        count += CATEGORIES[at].len();
+        at += 1;
+    }
+    count
+};
+
+static TABLE: [Rule; COUNT] = {
+    let mut table = [CATEGORIES[0][0]; COUNT];
+    let (mut category, mut row, mut at) = (0, 0, 0);
+    while category < CATEGORIES.len() {
+        if row == CATEGORIES[category].len() {
+            category += 1;
+            row = 0;
+            continue;
+        }
+        table[at] = CATEGORIES[category][row];
+        row += 1;
+        at += 1;
+    }
+    table
+};
+
+/// Every rule, by category.
+pub fn rules() -> &'static [Rule] {
+    &TABLE
+}
+
+/// The rule of that id.
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    TABLE.iter().find(|rule| rule.id == id)
+}

@@ -1,0 +1,354 @@
+//! Arrays of messages, which one revision allows.
+
+use mcpsim_traces::event::{FrameNo, Role};
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+
+use crate::ledger::Cx;
+use crate::part::{Knows, Part, flag, open};
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
+    id: "batch-not-in-revision",
+    category: Category::Batch,
+    level: Level::Must,
+    level_by: &[
+        (Revision::V2024_11_05, Level::Should),
+        (Revision::V2025_03_26, Level::MayNote),
+    ],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Note),
+    ],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (JSONRPCMessage)",
+    says: "Arrays of messages are sent only under 2025-03-26.",
+    why: "Most peers drop an array whole, and everything in it; some end.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Batch,
+};
+
+pub(crate) const BATCH_EMPTY: Rule = Rule {
+    id: "batch-empty",
+    category: Category::Batch,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Jsonrpc,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
+    says: "A batch has at least one member.",
+    why: "There is nothing to answer.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Batch,
+};
+
+pub(crate) const BATCH_INITIALIZE: Rule = Rule {
+    id: "batch-initialize",
+    category: Category::Batch,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "2025-03-26 basic/lifecycle (Initialization)",
+    says: "initialize is not sent in a batch.",
+    why: "Whether batches are allowed is not agreed before its answer.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Batch,
+};
+
+pub(crate) const BATCH_MIXED: Rule = Rule {
+    id: "batch-mixed",
+    category: Category::Batch,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "2025-03-26 schema.ts (JSONRPCBatchRequest)",
+    says: "A batch holds requests and notifications, or responses, never both.",
+    why: "A receiver chooses by the first member what the array is.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Batch,
+};
+
+pub(crate) const BATCH_NESTED: Rule = Rule {
+    id: "batch-nested",
+    category: Category::Batch,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Jsonrpc,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
+    says: "A batch's members are objects.",
+    why: "An array or a scalar inside is no message.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Batch,
+};
+
+pub(crate) const BATCH_ANSWERS: Rule = Rule {
+    id: "batch-answers",
+    category: Category::Batch,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Jsonrpc,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
+    says: "A batch's requests are answered once each.",
+    why: "An array with two answers for one id leaves the reader to guess; a missing answer is `request-unanswered`.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Batch,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    BATCH_NOT_IN_REVISION,
+    BATCH_EMPTY,
+    BATCH_INITIALIZE,
+    BATCH_MIXED,
+    BATCH_NESTED,
+    BATCH_ANSWERS,
+];
+
+/// What an array holds.
+#[derive(Default)]
+struct Contents {
+    calls: u32,
+    responses: u32,
+    others: u32,
+    initialize: bool,
+}
+
+impl Contents {
+    fn of(text: &[u8]) -> Contents {
+        let mut contents = Contents::default();
+        Part::members(text, |_, member| {
+            match member.kind {
+                Kind::Request | Kind::Notification => contents.calls += 1,
+                Kind::Result | Kind::Error => contents.responses += 1,
+                // A malformed object is judged by its own rule.
+                Kind::Malformed
+                    if !member.has(Condition::Scalar) && !member.has(Condition::Noise) => {}
+                _ => contents.others += 1,
+            }
+            contents.initialize |= member.method == Method::Initialize;
+        });
+        contents
+    }
+}
+
+/// What the revision makes of an array.
+enum Treatment {
+    /// Its members are messages.
+    Split,
+    /// It is one frame, and a fault of that severity.
+    Refused(Severity),
+    /// The revision is not settled, or not known here.
+    Open,
+}
+
+impl Part {
+    fn treatment(&self) -> Treatment {
+        let certain = self.governing();
+        match self.revision {
+            Some(Revision::V2025_03_26) => Treatment::Split,
+            Some(_) if self.is(flag::FORCED) || certain.is_some() => {
+                Treatment::Refused(BATCH_NOT_IN_REVISION.severity_at(certain))
+            }
+            // Sent before the answer or against it: the milder of the two.
+            Some(_) => Treatment::Refused(Severity::Warning),
+            None if self.is(flag::JOINED | flag::STATELESS)
+                || self.knows(self.opened) != Knows::No =>
+            {
+                Treatment::Open
+            }
+            None => Treatment::Refused(Severity::Warning),
+        }
+    }
+
+    /// The party sends an array.
+    #[cold]
+    pub(crate) fn batch_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let Some(text) = cx.text else { return };
+        let contents = Contents::of(text);
+        let is_opening = contents.initialize
+            && self.role == Role::Client
+            && !self.is(flag::JOINED)
+            && self.governing().is_none();
+        if is_opening {
+            if !cx.is_expected(&BATCH_INITIALIZE) && !cx.is_expected(&BATCH_NOT_IN_REVISION) {
+                let frame = cx.frame;
+                self.rare().batch_init = Some(frame);
+            }
+            return self.members_by(cx, text);
+        }
+        match self.treatment() {
+            Treatment::Refused(severity) => self.refused_batch_by(cx, text, severity),
+            Treatment::Split => {
+                self.judge_contents(cx, message, &contents);
+                self.members_by(cx, text);
+            }
+            Treatment::Open => self.members_by(cx, text),
+        }
+    }
+
+    fn refused_batch_by(&mut self, cx: &mut Cx<'_>, text: &[u8], severity: Severity) {
+        let revision = self
+            .revision
+            .map_or("the revision is not agreed yet".to_string(), |revision| {
+                format!("revision {revision} has none")
+            });
+        let words = format!("an array of messages; {revision}");
+        self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[cx.frame], words);
+        // One frame, one fault: what is inside is neither owed nor judged.
+        Part::members(text, |_, member| {
+            if member.method != Method::None && member.id.is_legal() {
+                self.issued.insert(member.id);
+            }
+            if member.kind.is_response() {
+                if let Ok(at) = self.find_in(member.id) {
+                    self.inn[at].flags |= open::MAYBE;
+                }
+            }
+        });
+        self.set(flag::SPOKE);
+    }
+
+    fn judge_contents(&mut self, cx: &mut Cx<'_>, message: &Message, contents: &Contents) {
+        let frame = [cx.frame];
+        if message.has(Condition::EmptyBatch) {
+            let text = "an empty array; a batch has at least one member".to_string();
+            return self.broken(cx, &BATCH_EMPTY, &frame, text);
+        }
+        if contents.others > 0 {
+            let text = "a member of the array is no object".to_string();
+            self.broken(cx, &BATCH_NESTED, &frame, text);
+        }
+        if contents.initialize {
+            let text = "initialize stands in an array; it comes alone".to_string();
+            self.broken(cx, &BATCH_INITIALIZE, &frame, text);
+        }
+        if contents.calls > 0 && contents.responses > 0 {
+            let text =
+                "the array holds requests or notifications and responses; it holds one of the two"
+                    .to_string();
+            self.broken(cx, &BATCH_MIXED, &frame, text);
+        }
+    }
+
+    fn members_by(&mut self, cx: &mut Cx<'_>, text: &[u8]) {
+        self.rare().batch_answers = vec![Key::ABSENT];
+        Part::members(text, |line, member| {
+            if is_message(member) {
+                self.by(&mut cx.member(line), member);
+            }
+        });
+        self.rare().batch_answers = vec![];
+    }
+
+    /// Remembers an answer inside an array.
+    #[inline]
+    pub(crate) fn note_batch_answer(&mut self, id: Key) {
+        if let Some(rare) = &mut self.rare {
+            // The absent key marks that an array is being judged.
+            if !rare.batch_answers.is_empty() {
+                rare.batch_answers.push(id);
+            }
+        }
+    }
+
+    /// An array goes to the party.
+    #[cold]
+    pub(crate) fn batch_toward(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let Some(text) = cx.text else {
+            self.unread();
+            return self.set(flag::GARBLED_IN);
+        };
+        let contents = Contents::of(text);
+        let is_split = match self.treatment() {
+            Treatment::Split | Treatment::Open => true,
+            Treatment::Refused(_) => {
+                contents.initialize && self.role == Role::Server && self.revision.is_none()
+            }
+        };
+        if message.has(Condition::EmptyBatch) || !is_split {
+            self.unread();
+        }
+        if !is_split {
+            self.set(flag::GARBLED_IN);
+        }
+        Part::members(text, |line, member| {
+            if is_split && is_message(member) {
+                return self.toward(&mut cx.member(line), member);
+            }
+            self.unread();
+            if member.method != Method::None || member.kind == Kind::Malformed {
+                self.answerable(member.id);
+            } else if let Ok(at) = self.find_own(member.id) {
+                self.own[at].flags |= open::EXCUSED;
+            }
+        });
+    }
+
+    /// initialize was sent in an array: the answer decides which rule that breaks.
+    pub(crate) fn settle_batch_init(&mut self, cx: &mut Cx<'_>) {
+        let Some(frame) = self.rare.as_mut().and_then(|rare| rare.batch_init.take()) else {
+            return;
+        };
+        self.report_batch_init(cx, frame);
+    }
+
+    fn report_batch_init(&mut self, cx: &mut Cx<'_>, frame: FrameNo) {
+        match self.revision {
+            Some(Revision::V2025_03_26) => {
+                let text = "initialize stands in an array; it comes alone".to_string();
+                self.broken(cx, &BATCH_INITIALIZE, &[frame], text);
+            }
+            revision => {
+                let severity = revision.map_or(Severity::Warning, |_| {
+                    BATCH_NOT_IN_REVISION.severity_at(revision)
+                });
+                let text =
+                    "initialize stands in an array, which the revision does not have".to_string();
+                self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[frame], text);
+            }
+        }
+    }
+}
+
+fn is_message(member: &Message) -> bool {
+    match member.kind {
+        Kind::Batch => false,
+        Kind::Malformed => !member.has(Condition::Scalar),
+        _ => true,
+    }
+}

@@ -1,0 +1,356 @@
+//! Cancellation: what may be withdrawn, by whom, and what a cancel does not undo.
+
+use mcpsim_traces::event::Role;
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{Condition, Message, Method, Revision};
+
+use crate::idset::Used;
+use crate::ledger::Cx;
+use crate::part::{Knows, Mode, Part, flag, open};
+use crate::rules::ids::is_coerced;
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
+    id: "cancel-unknown-request",
+    category: Category::Cancellation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "A cancel names a request that its sender had sent.",
+    why: "It withdraws nothing: what was meant runs on.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Cancel,
+};
+
+pub(crate) const CANCEL_PEERS_REQUEST: Rule = Rule {
+    id: "cancel-peers-request",
+    category: Category::Cancellation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "Nobody cancels the other side's request.",
+    why: "To stop serving a request, answer it with an error.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Cancel,
+};
+
+pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
+    id: "cancel-after-response-received",
+    category: Category::Cancellation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "A cancel comes only while its sender takes the request to be in progress.",
+    why: "A cancel and an answer may cross, but here the answer had been received. It usually means that finished requests stay in the client's table.",
+    tier: 2,
+    needs: Needs::OffenderLog,
+    when: When::Cancel,
+};
+
+pub(crate) const CANCEL_INITIALIZE: Rule = Rule {
+    id: "cancel-initialize",
+    category: Category::Cancellation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "The client never cancels initialize.",
+    why: "There is nothing to go back to: some servers obey and never answer, and the session is neither open nor closed.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Cancel,
+};
+
+pub(crate) const CANCEL_REQUEST_ID_MISSING: Rule = Rule {
+    id: "cancel-request-id-missing",
+    category: Category::Cancellation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[(Revision::V2025_11_25, Severity::Warning)],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (CancelledNotification)",
+    says: "A cancel carries the id of a request.",
+    why: "It withdraws nothing.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Cancel,
+};
+
+pub(crate) const CANCEL_ID_TYPE_MISMATCH: Rule = Rule {
+    id: "cancel-id-type-mismatch",
+    category: Category::Cancellation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (CancelledNotification)",
+    says: "A cancel's requestId has the type of the request's id.",
+    why: "A strict receiver finds no such request and goes on; a lenient one may cancel another.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Cancel,
+};
+
+pub(crate) const CANCEL_TWICE: Rule = Rule {
+    id: "cancel-twice",
+    category: Category::Cancellation,
+    level: Level::MayNote,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Note,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "One cancel is enough.",
+    why: "Useless, and a sign that two timers watch one request.",
+    tier: 3,
+    needs: Needs::SameDirection,
+    when: When::Cancel,
+};
+
+pub(crate) const RESPONSE_AFTER_CANCEL_RECEIVED: Rule = Rule {
+    id: "response-after-cancel-received",
+    category: Category::Cancellation,
+    level: Level::Should,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Note,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "Who took up a cancel stops and does not answer.",
+    why: "Answering is right all the same where the work was done or cannot be stopped, so this is never more than a note.",
+    tier: 3,
+    needs: Needs::OffenderLog,
+    when: When::Response,
+};
+
+pub(crate) const CANCEL_ANSWERED: Rule = Rule {
+    id: "cancel-answered",
+    category: Category::Cancellation,
+    level: Level::Should,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Error Handling)",
+    says: "A cancel that means nothing to its receiver is dropped without a reply.",
+    why: "The canceller waits for nothing, and the two may have crossed.",
+    tier: 2,
+    needs: Needs::Causal,
+    when: When::Response,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    CANCEL_UNKNOWN_REQUEST,
+    CANCEL_PEERS_REQUEST,
+    CANCEL_AFTER_RESPONSE_RECEIVED,
+    CANCEL_INITIALIZE,
+    CANCEL_REQUEST_ID_MISSING,
+    CANCEL_ID_TYPE_MISMATCH,
+    CANCEL_TWICE,
+    RESPONSE_AFTER_CANCEL_RECEIVED,
+    CANCEL_ANSWERED,
+];
+
+/// With more cancels than this that fit nothing yet, the oldest is no longer followed.
+const EARLY_MAX: usize = 64;
+
+impl Part {
+    /// The party cancels a request.
+    pub(crate) fn cancel_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let id = message.token;
+        if !id.is_legal() {
+            return self.cancels_nothing(cx, message);
+        }
+        if self.role == Role::Client && id == self.init_id {
+            return self.cancels_initialize(cx);
+        }
+        match self.find_own(id) {
+            Ok(at) => self.cancels_open(cx, at),
+            Err(_) => self.cancels_other(cx, id),
+        }
+    }
+
+    #[cold]
+    fn cancels_nothing(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        // The schema of 2025-11-25 makes requestId optional, and nothing else.
+        let is_optional = self.revision == Some(Revision::V2025_11_25)
+            && !message.token.is_present()
+            && message.has(Condition::HasParams);
+        let severity = if is_optional {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        let what = if message.token.is_present() {
+            "a requestId that can be no id"
+        } else {
+            "no requestId"
+        };
+        let text = format!("the cancel has {what}, so it withdraws nothing");
+        self.broken_at(cx, &CANCEL_REQUEST_ID_MISSING, severity, &[cx.frame], text);
+    }
+
+    #[cold]
+    fn cancels_initialize(&mut self, cx: &mut Cx<'_>) {
+        // It withdraws nothing and excuses much: neither an answer nor silence is reported.
+        let first = self.rare.as_ref().map_or(0, |rare| rare.init_frame);
+        if let Ok(at) = self.find_own(self.init_id) {
+            self.own[at].flags |= open::EXCUSED;
+        }
+        let text = "the client cancels initialize, which cannot be withdrawn".to_string();
+        self.broken(cx, &CANCEL_INITIALIZE, &[first, cx.frame], text);
+    }
+
+    fn cancels_open(&mut self, cx: &mut Cx<'_>, at: usize) {
+        let own = self.own[at];
+        let frames = [own.frame, cx.frame];
+        if own.flags & open::CANCELLED != 0 {
+            let text = format!("the request {} is cancelled a second time", own.id);
+            return self.broken(cx, &CANCEL_TWICE, &frames, text);
+        }
+        self.own[at].flags |= open::CANCELLED;
+        if own.answer.is_some() && self.knows(own.answer) == Knows::Must {
+            self.cancels_answered(cx, own.id);
+        }
+    }
+
+    #[cold]
+    fn cancels_answered(&mut self, cx: &mut Cx<'_>, id: Key) {
+        let text = format!("the cancel of {id} comes after its answer was received");
+        self.broken(cx, &CANCEL_AFTER_RESPONSE_RECEIVED, &[cx.frame], text);
+    }
+
+    /// A cancel that names no open request of its sender.
+    fn cancels_other(&mut self, cx: &mut Cx<'_>, id: Key) {
+        let coerced = self.own.iter().find(|own| {
+            own.flags & open::CANCELLED == 0 && !own.answer.is_some() && is_coerced(own.id, id)
+        });
+        match self.issued.has(id) {
+            Used::Before => {
+                // What was forgotten may have been unread: then nothing is certain.
+                if self.mode == Mode::Exact || !self.is(flag::EVICTED) {
+                    self.cancels_answered(cx, id);
+                }
+                return;
+            }
+            Used::Unknown => return,
+            Used::Never => {}
+        }
+        if self
+            .rare
+            .as_ref()
+            .is_some_and(|rare| rare.outside.has(id) != Used::Never)
+        {
+            return;
+        }
+        if let Some(own) = coerced {
+            let frames = [own.frame, cx.frame];
+            let text = format!(
+                "the cancel names {id}; the request's id is {}, of another JSON type",
+                own.id
+            );
+            return self.broken(cx, &CANCEL_ID_TYPE_MISMATCH, &frames, text);
+        }
+        if self.is(flag::JOINED | flag::STATELESS) {
+            return;
+        }
+        if self.mode == Mode::Loose {
+            // On http a cancel may overtake its request.
+            let early = (id, cx.frame);
+            let cancels = &mut self.rare().early_cancels;
+            if cancels.len() < EARLY_MAX && !cx.is_expected(&CANCEL_UNKNOWN_REQUEST) {
+                cancels.push(early);
+            }
+            return;
+        }
+        if let Ok(at) = self.find_in(id) {
+            let frames = [self.inn[at].frame, cx.frame];
+            let text = format!(
+                "the cancel names {id}, which the other side issued; to stop serving it, answer with an error"
+            );
+            return self.broken(cx, &CANCEL_PEERS_REQUEST, &frames, text);
+        }
+        self.cancels_unknown(cx, id, cx.frame);
+    }
+
+    #[cold]
+    fn cancels_unknown(&mut self, cx: &mut Cx<'_>, id: Key, frame: u32) {
+        let text = format!("the cancel names {id}, which its sender never issued");
+        self.broken(cx, &CANCEL_UNKNOWN_REQUEST, &[frame], text);
+    }
+
+    /// Whether a cancel for this new request was seen before it.
+    #[cold]
+    pub(crate) fn was_cancelled_early(&mut self, cx: &mut Cx<'_>, message: &Message) -> bool {
+        let Some(rare) = &mut self.rare else {
+            return false;
+        };
+        let Some(at) = rare
+            .early_cancels
+            .iter()
+            .position(|(id, _)| *id == message.id)
+        else {
+            return false;
+        };
+        let (_, frame) = rare.early_cancels.remove(at);
+        if message.method == Method::Initialize {
+            let text = "the client cancels initialize, which cannot be withdrawn".to_string();
+            self.broken(cx, &CANCEL_INITIALIZE, &[frame, cx.frame], text);
+        }
+        true
+    }
+
+    /// At the end: cancels that never found their request.
+    pub(crate) fn judge_early_cancels(&mut self, cx: &mut Cx<'_>) {
+        let Some(rare) = &mut self.rare else { return };
+        for (id, frame) in std::mem::take(&mut rare.early_cancels) {
+            if !self.is(flag::JOINED) {
+                self.cancels_unknown(cx, id, frame);
+            }
+        }
+    }
+}

@@ -1,0 +1,609 @@
+//! Capabilities: nobody uses, serves or announces what was not declared.
+
+use mcpsim_traces::event::Role;
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::message::{Capability, Condition, Message, Method, Revision};
+
+use crate::ledger::Cx;
+use crate::part::{In, Knows, Part, flag};
+use crate::rules::envelope::is_in;
+use crate::rules::lifecycle::CLIENT_REQUEST_BEFORE_INIT_RESPONSE;
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
+    id: "cap-tools-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "tools/list and tools/call only where the server declared `tools`.",
+    why: "The server said that it has none; the refusal that follows is right.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const CAP_RESOURCES_NOT_DECLARED: Rule = Rule {
+    id: "cap-resources-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "resources/list, resources/read and resources/templates/list only where the server declared `resources`.",
+    why: "The server said that it has none; the refusal that follows is right.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const CAP_PROMPTS_NOT_DECLARED: Rule = Rule {
+    id: "cap-prompts-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "prompts/list and prompts/get only where the server declared `prompts`.",
+    why: "The server said that it has none; the refusal that follows is right.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const CAP_LOGGING_NOT_DECLARED: Rule = Rule {
+    id: "cap-logging-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "logging/setLevel only where the server declared `logging`.",
+    why: "The server said that it does not log to the client.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const CAP_COMPLETIONS_NOT_DECLARED: Rule = Rule {
+    id: "cap-completions-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[(Revision::V2025_03_26, Severity::Warning)],
+    side: Side::Client,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "completion/complete only where the server declared `completions`.",
+    why: "2024-11-05 has no such capability, so there the request is free.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const CAP_SUBSCRIBE_NOT_DECLARED: Rule = Rule {
+    id: "cap-subscribe-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "resources/subscribe and resources/unsubscribe only where the server declared `resources.subscribe`.",
+    why: "`resources` alone promises no updates.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const SERVER_SERVES_UNDECLARED: Rule = Rule {
+    id: "server-serves-undeclared",
+    category: Category::Capability,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 server/tools (Capabilities)",
+    says: "A server that serves tools, resources, prompts or completions declares them.",
+    why: "Clients that keep to the capabilities never find what was not declared.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ServerResult,
+};
+
+pub(crate) const LOG_WITHOUT_CAPABILITY: Rule = Rule {
+    id: "log-without-capability",
+    category: Category::Capability,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 server/utilities/logging (Capabilities)",
+    says: "A server that sends notifications/message declared `logging`.",
+    why: "Clients that keep to the capabilities have no handler; strict ones close the session.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::ServerCall,
+};
+
+pub(crate) const TOOLS_LIST_CHANGED_UNDECLARED: Rule = Rule {
+    id: "tools-list-changed-undeclared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 server/tools (List Changed Notification)",
+    says: "notifications/tools/list_changed only with `tools.listChanged`.",
+    why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
+    tier: 2,
+    needs: Needs::SameDirection,
+    when: When::ServerCall,
+};
+
+pub(crate) const PROMPTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
+    id: "prompts-list-changed-undeclared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 server/prompts (List Changed Notification)",
+    says: "notifications/prompts/list_changed only with `prompts.listChanged`.",
+    why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
+    tier: 2,
+    needs: Needs::SameDirection,
+    when: When::ServerCall,
+};
+
+pub(crate) const RESOURCES_LIST_CHANGED_UNDECLARED: Rule = Rule {
+    id: "resources-list-changed-undeclared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 server/resources (List Changed Notification)",
+    says: "notifications/resources/list_changed only with `resources.listChanged`.",
+    why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
+    tier: 2,
+    needs: Needs::SameDirection,
+    when: When::ServerCall,
+};
+
+pub(crate) const CAP_ROOTS_NOT_DECLARED: Rule = Rule {
+    id: "cap-roots-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "roots/list only where the client declared `roots`.",
+    why: "The client said that it has none; some clients never answer what they did not declare.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ServerCall,
+};
+
+pub(crate) const CAP_SAMPLING_NOT_DECLARED: Rule = Rule {
+    id: "cap-sampling-not-declared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[
+        (Revision::V2024_11_05, Severity::Warning),
+        (Revision::V2025_03_26, Severity::Warning),
+    ],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "sampling/createMessage only where the client declared `sampling`.",
+    why: "The client has no model to ask; some clients never answer what they did not declare, and the tool call hangs.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ServerCall,
+};
+
+pub(crate) const CAP_ELICITATION_NOT_DECLARED: Rule = Rule {
+    id: "cap-elicitation-not-declared",
+    category: Category::Capability,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2025_06_18,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    says: "elicitation/create only where the client declared `elicitation`.",
+    why: "The client has nobody to ask; the tool call hangs or fails.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ServerCall,
+};
+
+pub(crate) const CLIENT_SERVES_UNDECLARED: Rule = Rule {
+    id: "client-serves-undeclared",
+    category: Category::Capability,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 client/roots (Capabilities)",
+    says: "A client that serves roots, sampling or elicitation declares it.",
+    why: "Servers that keep to the capabilities never ask for what was not declared.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientResult,
+};
+
+pub(crate) const ROOTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
+    id: "roots-list-changed-undeclared",
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 client/roots (Capabilities)",
+    says: "notifications/roots/list_changed only with `roots.listChanged`.",
+    why: "The server was told that there would be none.",
+    tier: 2,
+    needs: Needs::SameDirection,
+    when: When::ClientCall,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    CAP_TOOLS_NOT_DECLARED,
+    CAP_RESOURCES_NOT_DECLARED,
+    CAP_PROMPTS_NOT_DECLARED,
+    CAP_LOGGING_NOT_DECLARED,
+    CAP_COMPLETIONS_NOT_DECLARED,
+    CAP_SUBSCRIBE_NOT_DECLARED,
+    SERVER_SERVES_UNDECLARED,
+    LOG_WITHOUT_CAPABILITY,
+    TOOLS_LIST_CHANGED_UNDECLARED,
+    PROMPTS_LIST_CHANGED_UNDECLARED,
+    RESOURCES_LIST_CHANGED_UNDECLARED,
+    CAP_ROOTS_NOT_DECLARED,
+    CAP_SAMPLING_NOT_DECLARED,
+    CAP_ELICITATION_NOT_DECLARED,
+    CLIENT_SERVES_UNDECLARED,
+    ROOTS_LIST_CHANGED_UNDECLARED,
+];
+
+/// What the server must have declared for the client to send that request.
+fn of_server(method: Method) -> Option<(Capability, &'static Rule)> {
+    use Method as M;
+    Some(match method {
+        M::ToolsList | M::ToolsCall => (Capability::Tools, &CAP_TOOLS_NOT_DECLARED),
+        M::ResourcesList | M::ResourcesRead | M::ResourcesTemplatesList => {
+            (Capability::Resources, &CAP_RESOURCES_NOT_DECLARED)
+        }
+        M::ResourcesSubscribe | M::ResourcesUnsubscribe => {
+            (Capability::ResourcesSubscribe, &CAP_SUBSCRIBE_NOT_DECLARED)
+        }
+        M::PromptsList | M::PromptsGet => (Capability::Prompts, &CAP_PROMPTS_NOT_DECLARED),
+        M::LoggingSetLevel => (Capability::Logging, &CAP_LOGGING_NOT_DECLARED),
+        M::CompletionComplete => (Capability::Completions, &CAP_COMPLETIONS_NOT_DECLARED),
+        _ => return None,
+    })
+}
+
+/// What the client must have declared for the server to send that request.
+fn of_client(method: Method) -> Option<(Capability, &'static Rule)> {
+    Some(match method {
+        Method::RootsList => (Capability::Roots, &CAP_ROOTS_NOT_DECLARED),
+        Method::SamplingCreateMessage => (Capability::Sampling, &CAP_SAMPLING_NOT_DECLARED),
+        Method::ElicitationCreate => (Capability::Elicitation, &CAP_ELICITATION_NOT_DECLARED),
+        _ => return None,
+    })
+}
+
+/// What the sender of that notification must have declared itself.
+fn of_sender(method: Method) -> Option<(Capability, &'static Rule)> {
+    Some(match method {
+        Method::LogMessage => (Capability::Logging, &LOG_WITHOUT_CAPABILITY),
+        Method::ToolsListChanged => (Capability::ToolsListChanged, &TOOLS_LIST_CHANGED_UNDECLARED),
+        Method::PromptsListChanged => (
+            Capability::PromptsListChanged,
+            &PROMPTS_LIST_CHANGED_UNDECLARED,
+        ),
+        Method::ResourcesListChanged => (
+            Capability::ResourcesListChanged,
+            &RESOURCES_LIST_CHANGED_UNDECLARED,
+        ),
+        Method::RootsListChanged => (Capability::RootsListChanged, &ROOTS_LIST_CHANGED_UNDECLARED),
+        _ => return None,
+    })
+}
+
+impl Part {
+    /// The client sends a request after initialize was answered, as far as it may know.
+    #[inline]
+    pub(crate) fn used_as_declared(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let Some((capability, rule)) = of_server(message.method) else {
+            return;
+        };
+        if self.theirs.has(capability) || self.is_free(message.method) {
+            return;
+        }
+        let (method, path) = (message.method.as_str(), capability.as_str());
+        if self.knows(self.opened) == Knows::Must {
+            let text = format!("{method}, but the server did not declare `{path}`");
+            self.broken(cx, rule, &[cx.frame], text);
+        } else {
+            // A fault either way: the milder of the two is reported.
+            let text = format!(
+                "{method}, either before the answer to initialize or against it: the server did not declare `{path}`"
+            );
+            self.broken(cx, &CLIENT_REQUEST_BEFORE_INIT_RESPONSE, &[cx.frame], text);
+        }
+    }
+
+    /// 2024-11-05 has no capability for completions, and a method that the revision lacks is another
+    /// rule's matter.
+    fn is_free(&self, method: Method) -> bool {
+        self.revision.is_some_and(|revision| {
+            method == Method::CompletionComplete && revision == Revision::V2024_11_05
+                || !is_in(method, revision)
+        })
+    }
+
+    /// The server sends a request after initialize.
+    #[inline]
+    pub(crate) fn asked_as_declared(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let Some((capability, rule)) = of_client(message.method) else {
+            return;
+        };
+        if self.theirs.has(capability) || self.is_free(message.method) {
+            return;
+        }
+        let text = format!(
+            "{}, but the client did not declare `{}`",
+            message.method.as_str(),
+            capability.as_str()
+        );
+        self.broken(cx, rule, &[cx.frame], text);
+    }
+
+    /// The party announces something.
+    #[inline]
+    pub(crate) fn announced_as_declared(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let Some((capability, rule)) = of_sender(message.method) else {
+            return;
+        };
+        let is_declared = match self.role {
+            Role::Client => self.is(flag::INIT_SENT),
+            Role::Server => self.is(flag::ANSWERED_INIT),
+        };
+        if is_declared {
+            if !self.mine.has(capability) {
+                let text = format!(
+                    "{} without having declared `{}`",
+                    message.method.as_str(),
+                    capability.as_str()
+                );
+                self.broken(cx, rule, &[cx.frame], text);
+            }
+        } else if self.role == Role::Server && !self.mine.has(capability) && !cx.is_expected(rule) {
+            let frame = cx.frame;
+            let rare = self.rare();
+            if rare.early.bits() == 0 {
+                rare.early_frame = frame;
+            }
+            rare.early.insert(capability);
+        }
+    }
+
+    /// The server has declared what it can: what it announced before is judged now.
+    #[cold]
+    pub(crate) fn judge_early_uses(&mut self, cx: &mut Cx<'_>) {
+        let Some(rare) = &mut self.rare else { return };
+        let early = std::mem::take(&mut rare.early);
+        let frame = std::mem::take(&mut rare.early_frame);
+        for &method in Method::ALL {
+            let Some((capability, rule)) = of_sender(method) else {
+                continue;
+            };
+            if early.has(capability) && !self.mine.has(capability) {
+                let text = format!(
+                    "{} without declaring `{}`",
+                    method.as_str(),
+                    capability.as_str()
+                );
+                self.broken(cx, rule, &[frame, cx.frame], text);
+            }
+        }
+    }
+
+    /// The party served a request.
+    #[inline]
+    pub(crate) fn served(&mut self, cx: &mut Cx<'_>, message: &Message, request: &In) {
+        match (self.role, request.method) {
+            (_, Method::Ping) => return self.ping_served(cx, message),
+            (Role::Server, method) => {
+                if method == Method::ToolsCall {
+                    self.tool_served(cx, message);
+                }
+                if !self.is(flag::ANSWERED_INIT) {
+                    return;
+                }
+                let Some((capability, _)) = of_server(method) else {
+                    return;
+                };
+                let is_family = !matches!(
+                    method,
+                    Method::ResourcesSubscribe
+                        | Method::ResourcesUnsubscribe
+                        | Method::LoggingSetLevel
+                );
+                if !is_family || self.mine.has(capability) || self.is_free(method) {
+                    return;
+                }
+                // An empty list proves little.
+                let severity = if message.has(Condition::EmptyList) {
+                    Severity::Warning
+                } else {
+                    Severity::Error
+                };
+                let text = format!(
+                    "{} is served without `{}` having been declared",
+                    method.as_str(),
+                    capability.as_str()
+                );
+                self.broken_at(
+                    cx,
+                    &SERVER_SERVES_UNDECLARED,
+                    severity,
+                    &[request.frame, cx.frame],
+                    text,
+                );
+            }
+            (Role::Client, method) => {
+                let Some((capability, _)) = of_client(method) else {
+                    return;
+                };
+                if !self.is(flag::INIT_SENT) || self.mine.has(capability) || self.is_free(method) {
+                    return;
+                }
+                let severity = if message.has(Condition::EmptyList) {
+                    Severity::Note
+                } else {
+                    Severity::Error
+                };
+                let text = format!(
+                    "{} is served without `{}` having been declared",
+                    method.as_str(),
+                    capability.as_str()
+                );
+                self.broken_at(
+                    cx,
+                    &CLIENT_SERVES_UNDECLARED,
+                    severity,
+                    &[request.frame, cx.frame],
+                    text,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Which response belongs to which request, and who sends what.
+
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+
+use crate::idset::Used;
+use crate::ledger::Cx;
+use crate::part::{In, Part, flag, open};
+use crate::rules::ids::{RESPONSE_ID_MISMATCH, is_coerced};
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When, batch, cancellation};
+
+pub(crate) const RESPONSE_UNKNOWN_ID: Rule = Rule {
+    id: "response-unknown-id",
+    category: Category::Correlation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Responses)",
+    says: "A response answers a request of the other side.",
+    why: "An answer to nothing is dropped; the request that it was meant for stays open.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Response,
+};
+
+pub(crate) const DUPLICATE_RESPONSE: Rule = Rule {
+    id: "duplicate-response",
+    category: Category::Correlation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "JSON-RPC 2.0 specification (Response object), adopted by 2025-11-25 basic/index (Responses)",
+    says: "A request is answered once.",
+    why: "The second answer finds nothing waiting: some clients end the session, and what it says may contradict the first.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Response,
+};
+
+pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
+    id: "response-to-notification",
+    category: Category::Correlation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Notifications)",
+    says: "A notification is never answered.",
+    why: "The sender of a notification waits for nothing; strict clients close the pipe when an answer comes all the same.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Response,
+};
+
+pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
+    id: "request-unanswered",
+    category: Category::Correlation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Jsonrpc,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "JSON-RPC 2.0 specification (Response object), adopted by 2025-11-25 basic/index (Messages)",
+    says: "Every request that is not cancelled is answered.",
+    why: "The other side waits until its patience ends. Named is the party at the end of the chain of waiting, once its end was seen or patience ran out; a recording that merely stops proves nothing.",
+    tier: 1,
+    needs: Needs::Time,
+    when: When::Request,
+};
+
+pub(crate) const REQUEST_WRONG_DIRECTION: Rule = Rule {
+    id: "request-wrong-direction",
+    category: Category::Correlation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (ClientRequest)",
+    says: "Each request is sent by the side that the revision gives it to.",
+    why: "A server has no tools/call to send, a client no sampling: the other side has no handler for it.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Request,
+};
+
+pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
+    id: "notification-wrong-direction",
+    category: Category::Correlation,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (ClientNotification)",
+    says: "Each notification is sent by the side that the revision gives it to.",
+    why: "The other side has no use for it; it usually means that a proxy echoes or that roles are mixed up.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Notification,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    RESPONSE_UNKNOWN_ID,
+    DUPLICATE_RESPONSE,
+    RESPONSE_TO_NOTIFICATION,
+    REQUEST_UNANSWERED,
+    REQUEST_WRONG_DIRECTION,
+    NOTIFICATION_WRONG_DIRECTION,
+];
+
+impl Part {
+    /// The party answers.
+    #[inline]
+    pub(crate) fn response_by(&mut self, cx: &mut Cx<'_>, message: &Message, is_bad: bool) {
+        if !message.id.is_present() || message.id == mcpsim_traces::key::Key::NULL {
+            return self.response_without_id(cx, message);
+        }
+        match self.find_in(message.id) {
+            Ok(at) => self.answer(cx, message, at, is_bad),
+            Err(_) => self.stray(cx, message),
+        }
+    }
+
+    fn answer(&mut self, cx: &mut Cx<'_>, message: &Message, at: usize, is_bad: bool) {
+        let request = self.drop_in(at);
+        self.proven(request.fact);
+        self.answered.insert(request.id);
+        self.note_answer(request.id, cx.frame);
+        if self.rare.is_some() {
+            self.note_batch_answer(request.id);
+        }
+        if request.flags & open::REUSED != 0 {
+            self.answerable(request.id);
+        }
+        if self.tokens.is_some() {
+            // A task goes on reporting after its request was answered.
+            self.retire_tokens(request.id, !message.has(Condition::TaskCreated));
+        }
+        if request.cancel.is_some() {
+            self.answered_after_cancel(cx, &request);
+        }
+        if request.method == Method::Initialize {
+            self.initialize_answered(cx, message);
+        }
+        if is_bad || request.flags & open::STATELESS != 0 {
+            return;
+        }
+        match message.kind {
+            Kind::Error => self.refusal(cx, message, &request),
+            _ => self.served(cx, message, &request),
+        }
+    }
+
+    #[cold]
+    fn answered_after_cancel(&mut self, cx: &mut Cx<'_>, request: &In) {
+        if request.method == Method::Initialize || request.flags & open::STATELESS != 0 {
+            return;
+        }
+        let text = format!(
+            "the answer to {} comes after its cancel; the two may have crossed, or the work was done",
+            request.id
+        );
+        self.unsure(
+            cx,
+            &cancellation::RESPONSE_AFTER_CANCEL_RECEIVED,
+            &[request.cancel_frame, cx.frame],
+            text,
+        );
+    }
+
+    /// A response whose id belongs to no open request.
+    #[cold]
+    fn stray(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let id = message.id;
+        if self
+            .rare
+            .as_ref()
+            .is_some_and(|rare| rare.undecided.has(id) != Used::Never)
+        {
+            return;
+        }
+        if let Some(at) = self
+            .inn
+            .iter()
+            .position(|request| is_coerced(request.id, id))
+        {
+            let request = self.drop_in(at);
+            self.proven(request.fact);
+            self.answered.insert(request.id);
+            self.retire_tokens(request.id, true);
+            let text = format!(
+                "the answer to {} has the id {id}; it repeats the id, with its type",
+                request.id
+            );
+            return self.broken(cx, &RESPONSE_ID_MISMATCH, &[request.frame, cx.frame], text);
+        }
+        match self.answered.has(id) {
+            Used::Unknown => return,
+            Used::Before => {
+                let is_same_array = self
+                    .rare
+                    .as_ref()
+                    .is_some_and(|rare| rare.batch_answers.contains(&id));
+                let frames = [self.answer_frame(id), cx.frame];
+                let rule = if is_same_array {
+                    &batch::BATCH_ANSWERS
+                } else {
+                    &DUPLICATE_RESPONSE
+                };
+                let text = format!("the request {id} is answered a second time");
+                self.broken(cx, rule, &frames, text);
+                return self.maybe_answered_all();
+            }
+            Used::Never => {}
+        }
+        if self.is(flag::JOINED) {
+            return;
+        }
+        let text = format!("no request of the other side had the id {id}");
+        if self.is(flag::GARBLED_IN) {
+            self.unsure(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);
+        } else {
+            self.broken(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);
+        }
+        self.maybe_answered_all();
+    }
+}

@@ -1,0 +1,442 @@
+//! Ids: that requests have them, that they are used once, and that answers repeat them.
+
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::key::{Key, KeyType};
+use mcpsim_traces::message::{Condition, Message, Method, Revision};
+
+use crate::idset::Used;
+use crate::ledger::Cx;
+use crate::part::{Part, flag, is_text, open};
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const REQUEST_ID_NULL: Rule = Rule {
+    id: "request-id-null",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Requests)",
+    says: "A request's id is never null.",
+    why: "JSON-RPC allows it, this protocol does not: an answer with a null id means that the request could not be read.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Request,
+};
+
+pub(crate) const REQUEST_ID_TYPE: Rule = Rule {
+    id: "request-id-type",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Requests)",
+    says: "A request's id is a string or an integer.",
+    why: "Booleans, objects and fractions do not survive the tables and languages that ids pass through. 1.0 is the integer 1.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Request,
+};
+
+pub(crate) const ID_REUSED_BY_SENDER: Rule = Rule {
+    id: "id-reused-by-sender",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Requests)",
+    says: "A sender never uses an id twice in a session.",
+    why: "A late answer to the first request would be taken for the answer to the second, even after a cancel.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Request,
+};
+
+pub(crate) const ID_REUSED_WHILE_ACTIVE: Rule = Rule {
+    id: "id-reused-while-active",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Requests)",
+    says: "No two unanswered requests of one sender share an id.",
+    why: "Nobody can tell which of the two an answer is for; most servers run both, some drop one.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Request,
+};
+
+pub(crate) const NOTIFICATION_WITH_ID: Rule = Rule {
+    id: "notification-with-id",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Notifications)",
+    says: "A notification has no id.",
+    why: "With an id it is a request, and the other side owes it an answer that nobody waits for.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Call,
+};
+
+pub(crate) const REQUEST_WITHOUT_ID: Rule = Rule {
+    id: "request-without-id",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (JSONRPCRequest)",
+    says: "A request has an id.",
+    why: "Without one it is a notification: the other side must stay silent, and the sender waits for ever.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Call,
+};
+
+pub(crate) const RESPONSE_ID_MISMATCH: Rule = Rule {
+    id: "response-id-mismatch",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Responses)",
+    says: "A response repeats the request's id with its type and value.",
+    why: "The requester finds nothing waiting under \"7\" when it asked with 7, drops the answer and times out. Ids that pass through a double lose their last digits.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Response,
+};
+
+pub(crate) const RESULT_ID_MISSING: Rule = Rule {
+    id: "result-id-missing",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Responses)",
+    says: "A result has an id.",
+    why: "Nobody can tell which request it answers.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Response,
+};
+
+pub(crate) const ERROR_ID_MISSING: Rule = Rule {
+    id: "error-id-missing",
+    category: Category::Ids,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/index (Responses)",
+    says: "An error repeats the request's id, unless that could not be read.",
+    why: "The requester goes on waiting, since it cannot tell that the error was meant for it.",
+    tier: 2,
+    needs: Needs::Causal,
+    when: When::Response,
+};
+
+pub(crate) const ID_BEYOND_2_53: Rule = Rule {
+    id: "id-beyond-2-53",
+    category: Category::Ids,
+    level: Level::MayNote,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Note,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (RequestId)",
+    says: "Integer ids stay within what a double keeps exactly.",
+    why: "Legal, but many peers read numbers as doubles and answer with a neighbouring id.",
+    tier: 3,
+    needs: Needs::Frame,
+    when: When::Request,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    REQUEST_ID_NULL,
+    REQUEST_ID_TYPE,
+    ID_REUSED_BY_SENDER,
+    ID_REUSED_WHILE_ACTIVE,
+    NOTIFICATION_WITH_ID,
+    REQUEST_WITHOUT_ID,
+    RESPONSE_ID_MISMATCH,
+    RESULT_ID_MISSING,
+    ERROR_ID_MISSING,
+    ID_BEYOND_2_53,
+];
+
+/// The largest integer that a double and its neighbours keep apart.
+const EXACT_MAX: u64 = 9_007_199_254_740_991;
+
+/// What became of a request's id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Taken {
+    /// It is new.
+    New,
+    /// It was used before, by a request that is settled.
+    Again,
+    /// It belongs to an open request: there is no telling the two apart.
+    Shared,
+}
+
+impl Part {
+    /// Whether the request's id can be an id; a finding where not.
+    #[inline]
+    pub(crate) fn legal_id(&mut self, cx: &mut Cx<'_>, message: &Message) -> bool {
+        if message.id.is_legal() {
+            return true;
+        }
+        if message.id == Key::NULL {
+            let text = format!(
+                "{} has a null id; an id is a string or an integer",
+                name(message)
+            );
+            self.broken(cx, &REQUEST_ID_NULL, &[cx.frame], text);
+        } else {
+            let text = format!(
+                "the id of {} is neither a string nor an integer",
+                name(message)
+            );
+            self.broken(cx, &REQUEST_ID_TYPE, &[cx.frame], text);
+        }
+        false
+    }
+
+    /// A frame named as a notification that has an id.
+    #[cold]
+    pub(crate) fn notification_with_id(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        self.set(flag::SPOKE);
+        if message.method == Method::Unknown {
+            return;
+        }
+        let text = format!("{} has an id; a notification has none", name(message));
+        self.broken(cx, &NOTIFICATION_WITH_ID, &[cx.frame], text);
+        // What it announces is taken as said, so that nothing else is blamed for it.
+        if message.method == Method::Initialized {
+            self.set(flag::INITIALIZED_SENT);
+            self.proven(self.opened);
+        }
+    }
+
+    /// Takes the id of a new request.
+    #[inline]
+    pub(crate) fn take_id(
+        &mut self,
+        cx: &mut Cx<'_>,
+        message: &Message,
+        is_stateless: bool,
+    ) -> Taken {
+        let id = message.id;
+        if !is_text(id)
+            && id
+                .as_integer()
+                .is_none_or(|id| id.unsigned_abs() > EXACT_MAX)
+        {
+            let text = format!(
+                "the id {id} is beyond 2^53: legal, but peers that read numbers as doubles change it"
+            );
+            self.broken(cx, &ID_BEYOND_2_53, &[cx.frame], text);
+        }
+        if let Ok(at) = self.find_own(id) {
+            return self.take_open_id(cx, message, at, is_stateless);
+        }
+        if is_stateless && !self.handshake_begun() {
+            self.rare().outside.insert(id);
+            return Taken::New;
+        }
+        if self.issued.insert(id) != Used::Before || is_stateless {
+            return Taken::New;
+        }
+        let text = format!(
+            "the id {id} was used before in this session; {} needs a new one",
+            name(message)
+        );
+        self.broken(cx, &ID_REUSED_BY_SENDER, &[cx.frame], text);
+        Taken::Again
+    }
+
+    #[cold]
+    fn take_open_id(
+        &mut self,
+        cx: &mut Cx<'_>,
+        message: &Message,
+        at: usize,
+        is_stateless: bool,
+    ) -> Taken {
+        let own = self.own[at];
+        let frames = [own.frame, cx.frame];
+        let is_settled = own.answer.is_some() || own.flags & open::CANCELLED != 0;
+        if is_stateless && is_settled {
+            self.drop_own(at);
+            return Taken::New;
+        }
+        self.own[at].flags |= open::REUSED;
+        if is_settled {
+            let text = format!(
+                "the id {} was used before in this session; {} needs a new one",
+                own.id,
+                name(message)
+            );
+            self.broken(cx, &ID_REUSED_BY_SENDER, &frames, text);
+        } else {
+            let text = format!(
+                "{} takes the id {}, whose request has no answer yet",
+                name(message),
+                own.id
+            );
+            self.broken(cx, &ID_REUSED_WHILE_ACTIVE, &frames, text);
+        }
+        Taken::Shared
+    }
+
+    /// A response without a usable id.
+    #[cold]
+    pub(crate) fn response_without_id(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let null_is_owed = self
+            .rare
+            .as_ref()
+            .is_some_and(|rare| rare.undecided.has(Key::NULL) != Used::Never);
+        if null_is_owed {
+            return;
+        }
+        if message.kind == mcpsim_traces::message::Kind::Result {
+            self.maybe_answered_all();
+            let text =
+                "a result without an id answers nobody; it repeats the request's id".to_string();
+            self.broken(cx, &RESULT_ID_MISSING, &[cx.frame], text);
+            return;
+        }
+        if cx.refused {
+            return;
+        }
+        if self.unreadable > 0 {
+            // A full counter has lost count.
+            if self.unreadable < u8::MAX {
+                self.unreadable -= 1;
+            }
+            return;
+        }
+        if self.is(flag::JOINED) {
+            return;
+        }
+        let notification = self.rare.as_ref().map_or(0, |rare| rare.notification_frame);
+        let frames = [notification, cx.frame];
+        if self.is(flag::LAST_IN_CANCEL) {
+            let text = "a cancel was answered with an error; what it does not mean to its receiver is dropped".to_string();
+            return self.broken(cx, &super::cancellation::CANCEL_ANSWERED, &frames, text);
+        }
+        let is_owed = self
+            .inn
+            .iter()
+            .any(|request| request.flags & open::LONG == 0 && !request.cancel.is_some());
+        if is_owed || !self.is(flag::NOTIFIED) {
+            let text = "an error without an id, although nothing unreadable came before; it repeats the request's id".to_string();
+            return self.broken(cx, &ERROR_ID_MISSING, &[cx.frame], text);
+        }
+        // The order is the only proof.
+        let text = "an error without an id while no request is open: a notification was answered"
+            .to_string();
+        self.broken_at(
+            cx,
+            &super::correlation::RESPONSE_TO_NOTIFICATION,
+            Severity::Warning,
+            &frames,
+            text,
+        );
+    }
+}
+
+/// A request or notification in words.
+pub(crate) fn name(message: &Message) -> &'static str {
+    match message.method {
+        Method::Unknown if message.has(Condition::NotificationPrefix) => "an unknown notification",
+        Method::Unknown => "an unknown method",
+        method => method.as_str(),
+    }
+}
+
+/// Whether `got` is what a careless peer makes of the id `want`.
+pub(crate) fn is_coerced(want: Key, got: Key) -> bool {
+    if want == got {
+        return false;
+    }
+    match (want.key_type(), got.key_type()) {
+        (KeyType::Text, KeyType::Text) => match (want.as_short_text(), got.as_short_text()) {
+            (Some(want), Some(got)) => want.trim().eq_ignore_ascii_case(got.trim()),
+            _ => false,
+        },
+        (KeyType::Integer, KeyType::Text) => spells(got, want),
+        (KeyType::Text, KeyType::Integer) => spells(want, got),
+        (KeyType::Integer, KeyType::Integer) => is_rounded(want, got),
+        _ => false,
+    }
+}
+
+fn spells(text: Key, number: Key) -> bool {
+    text.as_short_text()
+        .is_some_and(|text| Key::number(text.trim().as_bytes()) == Some(number))
+}
+
+/// Through a double, or cut to 32 bits.
+fn is_rounded(want: Key, got: Key) -> bool {
+    match (want.as_integer(), got.as_integer()) {
+        (Some(want), Some(got)) => {
+            let is_large = want.unsigned_abs() > EXACT_MAX;
+            is_large && want as f64 as i64 == got
+                || i32::try_from(want).is_err() && i64::from(want as i32) == got
+                || u32::try_from(want).is_err() && i64::from(want as u32) == got
+        }
+        // Beyond 64 bits only the size of what came back can be told.
+        (None, Some(got)) => got.unsigned_abs() > EXACT_MAX,
+        (None, None) => true,
+        (Some(_), None) => false,
+    }
+}

@@ -1,0 +1,457 @@
+//! The handshake: initialize, its answer, notifications/initialized, and what may pass in between.
+
+use mcpsim_traces::event::Role;
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{Capabilities, Kind, Message, Method, Revision, Version};
+
+use crate::ledger::Cx;
+use crate::part::{Knows, Mode, Part, flag};
+use crate::rules::ids::name;
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const INITIALIZE_FIRST: Rule = Rule {
+    id: "initialize-first",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "The client's first message is initialize.",
+    why: "Until then the server knows neither revision nor capabilities. Pings may pass, and a probe with server/discover lies outside the session.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::ClientCall,
+};
+
+pub(crate) const CLIENT_REQUEST_BEFORE_INIT_RESPONSE: Rule = Rule {
+    id: "client-request-before-init-response",
+    category: Category::Lifecycle,
+    level: Level::Should,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "Before the answer to initialize the client sends no request but ping.",
+    why: "The server may not serve them yet, and the client does not know what it declared. After the answer they may come, even before notifications/initialized.",
+    tier: 2,
+    needs: Needs::OffenderLog,
+    when: When::ClientCall,
+};
+
+pub(crate) const SERVER_REQUEST_BEFORE_INITIALIZED: Rule = Rule {
+    id: "server-request-before-initialized",
+    category: Category::Lifecycle,
+    level: Level::Should,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "Before notifications/initialized the server sends no request but ping.",
+    why: "The client may not have its handlers in place: such requests hang or are refused. Log messages may pass.",
+    tier: 2,
+    needs: Needs::OffenderLog,
+    when: When::ServerCall,
+};
+
+pub(crate) const SERVER_SPEAKS_BEFORE_INITIALIZE: Rule = Rule {
+    id: "server-speaks-before-initialize",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "The server says nothing before the client's initialize, but for pings and log messages.",
+    why: "No reader expects it there, and the client has not said what it can take.",
+    tier: 2,
+    needs: Needs::OffenderLog,
+    when: When::ServerCall,
+};
+
+pub(crate) const INITIALIZED_MISSING: Rule = Rule {
+    id: "initialized-missing",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "After the answer to initialize the client sends notifications/initialized.",
+    why: "A careful server sends no request of its own until it came. It need not come before the client's first request.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::ClientCall,
+};
+
+pub(crate) const INITIALIZED_TOO_EARLY: Rule = Rule {
+    id: "initialized-too-early",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "notifications/initialized follows a successful answer to initialize.",
+    why: "It says that the client has read the answer, which it cannot have.",
+    tier: 1,
+    needs: Needs::OffenderLog,
+    when: When::Initialized,
+};
+
+pub(crate) const INITIALIZED_TWICE: Rule = Rule {
+    id: "initialized-twice",
+    category: Category::Lifecycle,
+    level: Level::MayNote,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Note,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "One notifications/initialized is enough.",
+    why: "No sentence forbids the second, but servers that start work on it start twice.",
+    tier: 3,
+    needs: Needs::SameDirection,
+    when: When::Initialized,
+};
+
+pub(crate) const INITIALIZE_TWICE: Rule = Rule {
+    id: "initialize-twice",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "A session is initialized once.",
+    why: "Servers replace version and capabilities in the middle of the session, or end.",
+    tier: 2,
+    needs: Needs::SameDirection,
+    when: When::Initialize,
+};
+
+pub(crate) const VERSION_ANSWER_KNOWN: Rule = Rule {
+    id: "version-answer-known",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Version Negotiation)",
+    says: "The answered version is a published revision with a handshake.",
+    why: "The two sides would agree on rules that nobody can look up.",
+    tier: 2,
+    needs: Needs::Frame,
+    when: When::Initialize,
+};
+
+pub(crate) const VERSION_OFFERED_SUPPORTED: Rule = Rule {
+    id: "version-offered-supported",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Version Negotiation)",
+    says: "The offered version is a published revision with a handshake.",
+    why: "A revision without initialize cannot be agreed on by initialize; made-up dates are echoed by careless servers.",
+    tier: 2,
+    needs: Needs::Frame,
+    when: When::Initialize,
+};
+
+pub(crate) const OPERATION_AFTER_REFUSED_INITIALIZE: Rule = Rule {
+    id: "operation-after-refused-initialize",
+    category: Category::Lifecycle,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "After an error to initialize the client starts no operation.",
+    why: "There is no session to operate in: it may try initialize again or leave.",
+    tier: 2,
+    needs: Needs::OffenderLog,
+    when: When::ClientCall,
+};
+
+pub(crate) const PEER_DIED: Rule = Rule {
+    id: "peer-died",
+    category: Category::Lifecycle,
+    level: Level::None,
+    level_by: &[],
+    basis: Basis::Robustness,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Both,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "no rule of the text",
+    says: "A peer does not end by itself while the other side still needs it.",
+    why: "No rule of the text, but what people report: one bad line or an unlucky order, and the process is gone with everything in it.",
+    tier: 1,
+    needs: Needs::Transport,
+    when: When::Peer,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    INITIALIZE_FIRST,
+    CLIENT_REQUEST_BEFORE_INIT_RESPONSE,
+    SERVER_REQUEST_BEFORE_INITIALIZED,
+    SERVER_SPEAKS_BEFORE_INITIALIZE,
+    INITIALIZED_MISSING,
+    INITIALIZED_TOO_EARLY,
+    INITIALIZED_TWICE,
+    INITIALIZE_TWICE,
+    VERSION_ANSWER_KNOWN,
+    VERSION_OFFERED_SUPPORTED,
+    OPERATION_AFTER_REFUSED_INITIALIZE,
+    PEER_DIED,
+];
+
+impl Part {
+    /// A request of the client, inside a session.
+    #[inline]
+    pub(crate) fn client_request(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        match message.method {
+            Method::Initialize => return self.initialize_by(cx, message),
+            Method::Ping => return,
+            _ => {}
+        }
+        if !self.is(flag::INIT_SENT) {
+            return self.before_initialize(cx, message);
+        }
+        if self.knows(self.opened) == Knows::No {
+            return self.before_answer(cx, message);
+        }
+        self.set(flag::OPERATED);
+        self.used_as_declared(cx, message);
+    }
+
+    #[cold]
+    fn before_initialize(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let is_first = !self.is(flag::SPOKE | flag::JOINED | flag::STATELESS | flag::FORCED);
+        self.set(flag::SPOKE);
+        if is_first {
+            let text = format!(
+                "the client begins with {}; it begins with initialize",
+                name(message)
+            );
+            self.broken(cx, &INITIALIZE_FIRST, &[cx.frame], text);
+        }
+    }
+
+    #[cold]
+    fn before_answer(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let is_trying = self
+            .own
+            .iter()
+            .any(|own| own.method == Method::Initialize && !own.answer.is_some());
+        match self.knows(self.refused) {
+            Knows::Must if !is_trying => {
+                let text = format!(
+                    "{} after initialize was refused; there is no session",
+                    name(message)
+                );
+                self.broken(cx, &OPERATION_AFTER_REFUSED_INITIALIZE, &[cx.frame], text);
+            }
+            // Either too early or after the refusal: which of the two cannot be told.
+            Knows::May => {}
+            _ => {
+                let text = format!(
+                    "{} before the answer to initialize; only pings may pass",
+                    name(message)
+                );
+                self.broken(cx, &CLIENT_REQUEST_BEFORE_INIT_RESPONSE, &[cx.frame], text);
+            }
+        }
+    }
+
+    #[cold]
+    fn initialize_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        if let Some(what) = unusual(message.version) {
+            let text = format!(
+                "the client offers {what}; it offers a published revision with a handshake"
+            );
+            self.broken(cx, &VERSION_OFFERED_SUPPORTED, &[cx.frame], text);
+        }
+        if self.is(flag::INIT_SENT) {
+            let was_refused = self.knows(self.refused) != Knows::No && !self.opened.is_some();
+            if !was_refused {
+                let first = self.rare.as_ref().map_or(0, |rare| rare.init_frame);
+                let text = "the session is initialized a second time".to_string();
+                return self.broken(cx, &INITIALIZE_TWICE, &[first, cx.frame], text);
+            }
+        }
+        self.set(flag::INIT_SENT | flag::SPOKE);
+        self.init_id = message.id;
+        self.mine = message.capabilities;
+        if cx.frame != 0 {
+            self.rare().init_frame = cx.frame;
+        }
+    }
+
+    /// A request of the server.
+    #[inline]
+    pub(crate) fn server_request(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        if message.method == Method::Ping || self.is(flag::JOINED) {
+            return;
+        }
+        if self.knows(self.opened) == Knows::No {
+            return self.speaks_first(cx, message);
+        }
+        if self.knows(self.initialized) == Knows::No {
+            let text = format!(
+                "{} before notifications/initialized came; only pings may pass",
+                name(message)
+            );
+            self.broken(cx, &SERVER_REQUEST_BEFORE_INITIALIZED, &[cx.frame], text);
+        }
+        self.asked_as_declared(cx, message);
+    }
+
+    #[cold]
+    fn speaks_first(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        if self.is(flag::STATELESS | flag::JOINED | flag::FORCED) {
+            return;
+        }
+        let text = format!("{} before the client's initialize", name(message));
+        self.broken(cx, &SERVER_SPEAKS_BEFORE_INITIALIZE, &[cx.frame], text);
+    }
+
+    /// A notification, as far as the handshake goes.
+    #[inline]
+    pub(crate) fn notification_in_order(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        match self.role {
+            Role::Client => {
+                if !self.is(flag::INIT_SENT) {
+                    self.before_initialize(cx, message);
+                }
+                if message.method == Method::Initialized {
+                    self.initialized_by(cx);
+                }
+            }
+            Role::Server => {
+                if message.method != Method::LogMessage && self.knows(self.opened) == Knows::No {
+                    self.speaks_first(cx, message);
+                }
+            }
+        }
+    }
+
+    fn initialized_by(&mut self, cx: &mut Cx<'_>) {
+        let was_sent = self.is(flag::INITIALIZED_SENT);
+        self.set(flag::INITIALIZED_SENT);
+        if !self.is(flag::INIT_SENT) {
+            return;
+        }
+        if was_sent {
+            // An http client may have to repeat its POST.
+            if self.mode != Mode::Loose {
+                let text = "notifications/initialized comes a second time".to_string();
+                self.broken(cx, &INITIALIZED_TWICE, &[cx.frame], text);
+            }
+            return;
+        }
+        if self.knows(self.opened) == Knows::No {
+            let text =
+                "notifications/initialized before a successful answer to initialize".to_string();
+            self.broken(cx, &INITIALIZED_TOO_EARLY, &[cx.frame], text);
+        } else {
+            self.proven(self.opened);
+        }
+    }
+
+    /// The server answers initialize.
+    #[cold]
+    pub(crate) fn initialize_answered(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        if message.kind == Kind::Error {
+            self.set(flag::INIT_REFUSED);
+            return;
+        }
+        if let Some(what) = unusual(message.version) {
+            let text = format!(
+                "the server answers {what}; it answers with a published revision that has a handshake"
+            );
+            self.broken(cx, &VERSION_ANSWER_KNOWN, &[cx.frame], text);
+        }
+        if self.is(flag::ANSWERED_INIT) {
+            return;
+        }
+        self.set(flag::ANSWERED_INIT);
+        self.mine = message.capabilities;
+        self.agree(message.version);
+        self.judge_early_uses(cx);
+    }
+
+    /// At the end of the session: whether notifications/initialized is missing.
+    pub(crate) fn initialized_is_missing(&self) -> bool {
+        self.role == Role::Client
+            && self.is(flag::OPERATED)
+            && !self.is(flag::INITIALIZED_SENT)
+            && !self.is(flag::JOINED)
+    }
+
+    /// Forgets what was concluded from a beginning that was taken for the middle.
+    pub(crate) fn begin(&mut self) {
+        self.flags &= !flag::JOINED;
+        self.mine = Capabilities::NONE;
+        self.init_id = Key::ABSENT;
+    }
+}
+
+/// A version that nobody can agree on by a handshake, in words.
+fn unusual(version: Version) -> Option<String> {
+    match version {
+        Version::Known(revision) if revision.has_handshake() => None,
+        Version::Known(revision) => Some(format!("{revision}, which has no handshake")),
+        Version::Unknown => Some("a version that was never published".to_string()),
+        // A missing or mistyped version is another rule's matter.
+        Version::None | Version::NotString => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! Notifications: their names, their side, and what each of them means to the judge.
+
+use mcpsim_traces::event::Role;
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::message::{Condition, Message, Method, Revision};
+
+use crate::ledger::Cx;
+use crate::part::{Part, flag};
+use crate::rules::correlation::NOTIFICATION_WRONG_DIRECTION;
+use crate::rules::envelope::may_send;
+use crate::rules::ids::REQUEST_WITHOUT_ID;
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const NOTIFICATION_UNPREFIXED: Rule = Rule {
+    id: "notification-unprefixed",
+    category: Category::Notification,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/lifecycle (Initialization)",
+    says: "Defined notifications are named below `notifications/`.",
+    why: "A bare `initialized` is an unknown notification and ignored: the session never leaves its handshake, and nobody says why.",
+    tier: 2,
+    needs: Needs::Frame,
+    when: When::Notification,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[NOTIFICATION_UNPREFIXED];
+
+impl Part {
+    /// The party sends a notification.
+    #[inline]
+    pub(crate) fn notification_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let method = message.method;
+        if method == Method::Unknown {
+            return self.unknown_notification(cx, message);
+        }
+        if method.is_request() {
+            self.set(flag::SPOKE);
+            let text = format!("{} has no id, so nobody may answer it", method.as_str());
+            return self.broken(cx, &REQUEST_WITHOUT_ID, &[cx.frame], text);
+        }
+        if self.is_foreign(method) && !message.has(Condition::MetaVersion) {
+            return self.not_in_revision(cx, method);
+        }
+        if !may_send(self.role, method) {
+            let text = format!(
+                "{} is the {}'s notification to send",
+                method.as_str(),
+                self.role.other().as_str()
+            );
+            return self.broken(cx, &NOTIFICATION_WRONG_DIRECTION, &[cx.frame], text);
+        }
+        self.notification_in_order(cx, message);
+        match method {
+            Method::Cancelled => self.cancel_by(cx, message),
+            Method::Progress => self.progress_by(cx, message),
+            _ => self.announced_as_declared(cx, message),
+        }
+    }
+
+    #[cold]
+    fn unknown_notification(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        if self.role == Role::Client {
+            self.set(flag::SPOKE);
+        }
+        if message.has(Condition::UnprefixedNotification) {
+            // Perhaps it was this one: then nothing else is missing.
+            self.set(flag::INITIALIZED_SENT);
+            let text = "a notification's name without `notifications/` before it is an unknown one, which is ignored".to_string();
+            self.broken(cx, &NOTIFICATION_UNPREFIXED, &[cx.frame], text);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Progress: tokens, their series, and when they end.
+
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::message::{Condition, Message, Revision, unordered};
+
+use crate::idset::Used;
+use crate::ledger::Cx;
+use crate::part::{Mode, Part, flag, open};
+use crate::rules::ids::Taken;
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
+    id: "progress-token-type",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Progress Flow)",
+    says: "A progress token is a string or an integer.",
+    why: "Other types are coerced on the way, and progress comes back under a token that nobody gave.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Token,
+};
+
+pub(crate) const PROGRESS_TOKEN_NOT_UNIQUE: Rule = Rule {
+    id: "progress-token-not-unique",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Progress Flow)",
+    says: "A progress token belongs to one active request of its sender.",
+    why: "Nobody can tell whose progress it is.",
+    tier: 1,
+    needs: Needs::OffenderLog,
+    when: When::Token,
+};
+
+pub(crate) const PROGRESS_UNKNOWN_TOKEN: Rule = Rule {
+    id: "progress-unknown-token",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Behavior Requirements)",
+    says: "Progress is reported only for a token that the other side supplied.",
+    why: "It is dropped, and the request that it is for looks dead. The request's id is no substitute.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Progress,
+};
+
+pub(crate) const PROGRESS_OWN_TOKEN: Rule = Rule {
+    id: "progress-own-token",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Progress Flow)",
+    says: "Progress comes from the side that does the work.",
+    why: "The sender supplied this token itself: it reports to itself.",
+    tier: 1,
+    needs: Needs::Causal,
+    when: When::Progress,
+};
+
+pub(crate) const PROGRESS_AFTER_RESPONSE: Rule = Rule {
+    id: "progress-after-response",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Implementation Notes)",
+    says: "Progress ends with the response.",
+    why: "The token is retired by then; some clients report an error, some show it on the wrong call.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Progress,
+};
+
+pub(crate) const PROGRESS_AFTER_CANCEL: Rule = Rule {
+    id: "progress-after-cancel",
+    category: Category::Progress,
+    level: Level::Should,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Note,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "After a cancel there is no more progress.",
+    why: "Who cannot stop the work may go on, so this is never more than a note.",
+    tier: 3,
+    needs: Needs::OffenderLog,
+    when: When::Progress,
+};
+
+pub(crate) const PROGRESS_NOT_INCREASING: Rule = Rule {
+    id: "progress-not-increasing",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Progress Flow)",
+    says: "Each progress value is greater than the one before.",
+    why: "Bars jump back, and timers that restart on progress never end. Equal values count.",
+    tier: 1,
+    needs: Needs::SameDirection,
+    when: When::Progress,
+};
+
+pub(crate) const PROGRESS_FIELDS: Rule = Rule {
+    id: "progress-fields",
+    category: Category::Progress,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Receiver,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 schema.ts (ProgressNotification)",
+    says: "A progress notification has a token and a number.",
+    why: "Without them it reports nothing on nothing.",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::Progress,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    PROGRESS_TOKEN_TYPE,
+    PROGRESS_TOKEN_NOT_UNIQUE,
+    PROGRESS_UNKNOWN_TOKEN,
+    PROGRESS_OWN_TOKEN,
+    PROGRESS_AFTER_RESPONSE,
+    PROGRESS_AFTER_CANCEL,
+    PROGRESS_NOT_INCREASING,
+    PROGRESS_FIELDS,
+];
+
+impl Part {
+    /// Takes the token of a new request; whether it can be none.
+    #[inline]
+    pub(crate) fn take_token(&mut self, cx: &mut Cx<'_>, message: &Message, taken: Taken) -> bool {
+        if !message.token.is_present() {
+            return false;
+        }
+        cx.ledger.saw(crate::ledger::bit(When::Token));
+        if !message.token.is_legal() {
+            let text = "the progress token is neither a string nor an integer".to_string();
+            self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);
+            return true;
+        }
+        if taken == Taken::Shared {
+            return false;
+        }
+        let tokens = self.tokens();
+        let entry = (message.token, message.id);
+        let at = tokens.own.partition_point(|old| *old < entry);
+        let same = tokens
+            .own
+            .iter()
+            .filter(|(token, _)| *token == entry.0)
+            .map(|(_, id)| *id);
+        let same: Vec<_> = same.collect();
+        tokens.own.insert(at, entry);
+        tokens.supplied.insert(message.token);
+        for id in same {
+            let Ok(at) = self.find_own(id) else { continue };
+            let own = self.own[at];
+            // Where own frames have no order, a cancel of the first may be on its way.
+            let is_active = own.flags & (open::CANCELLED | open::EXCUSED | open::REUSED) == 0
+                && !own.answer.is_some()
+                && self.mode != Mode::Loose;
+            if is_active {
+                let text = format!(
+                    "the progress token {} still belongs to the open request {id}",
+                    message.token
+                );
+                self.broken(cx, &PROGRESS_TOKEN_NOT_UNIQUE, &[own.frame, cx.frame], text);
+                break;
+            }
+        }
+        false
+    }
+
+    /// The party reports progress.
+    pub(crate) fn progress_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let token = message.token;
+        if !token.is_present()
+            || message.has(Condition::ProgressMissing)
+            || message.has(Condition::TotalNotNumber)
+        {
+            let what = match () {
+                () if !token.is_present() => "no progressToken",
+                () if message.has(Condition::ProgressMissing) => "no number as `progress`",
+                () => "a `total` that is no number",
+            };
+            let text = format!("the progress notification has {what}");
+            return self.broken(cx, &PROGRESS_FIELDS, &[cx.frame], text);
+        }
+        if !token.is_legal() {
+            let text = "the progress token is neither a string nor an integer".to_string();
+            return self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);
+        }
+        let Some(tokens) = &self.tokens else {
+            return self.progress_for_nobody(cx, message);
+        };
+        let from = tokens.inn.partition_point(|series| series.token < token);
+        let series = tokens.inn.get(from).filter(|series| series.token == token);
+        let Some(&series) = series else {
+            return self.progress_for_nobody(cx, message);
+        };
+        let request = match self.find_in(series.id) {
+            Ok(at) => self.inn[at],
+            Err(_) => return,
+        };
+        self.proven(request.fact);
+        if request.cancel.is_some() && request.flags & open::STATELESS == 0 {
+            let text = format!(
+                "progress for {} after its cancel; the two may have crossed, or the work cannot be stopped",
+                request.id
+            );
+            self.unsure(
+                cx,
+                &PROGRESS_AFTER_CANCEL,
+                &[request.cancel_frame, cx.frame],
+                text,
+            );
+        }
+        // Across streams there is no order to compare in.
+        let is_ordered = self.mode != Mode::Loose || cx.stream == request.stream;
+        let fell = series.begun && message.number <= series.last && is_ordered;
+        let is_rounded = message.has(Condition::ProgressRounded) && message.number == series.last;
+        if fell && !is_rounded {
+            let text = format!(
+                "progress for token {token} is {} after {}; each value is greater than the one before",
+                unordered(message.number),
+                unordered(series.last)
+            );
+            self.broken(
+                cx,
+                &PROGRESS_NOT_INCREASING,
+                &[series.frame, cx.frame],
+                text,
+            );
+        }
+        if is_ordered {
+            let series = &mut self.tokens().inn[from];
+            series.last = message.number;
+            series.begun = true;
+            series.frame = cx.frame;
+        }
+    }
+
+    /// Progress under a token that belongs to no request that is open toward the party.
+    #[cold]
+    fn progress_for_nobody(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let token = message.token;
+        let (mut is_supplied, mut is_done) = (Used::Never, Used::Never);
+        if let Some(tokens) = &self.tokens {
+            if tokens.open_ended.has(token) != Used::Never {
+                return;
+            }
+            is_done = tokens.done.has(token);
+            is_supplied = tokens.supplied.has(token);
+        }
+        if is_done == Used::Unknown || is_supplied == Used::Unknown {
+            return;
+        }
+        if is_done == Used::Before {
+            let text = format!("progress for token {token} after the answer to its request");
+            let frames = [self.answer_frame(token), cx.frame];
+            if self.mode == Mode::Loose {
+                return self.unsure(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
+            }
+            return self.broken(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
+        }
+        if self.is(flag::JOINED | flag::GARBLED_IN) {
+            return;
+        }
+        if is_supplied == Used::Before {
+            let text = format!("progress under token {token}, which its sender supplied itself");
+            return self.broken(cx, &PROGRESS_OWN_TOKEN, &[cx.frame], text);
+        }
+        let text =
+            format!("progress under token {token}, which no request of the other side supplied");
+        self.broken(cx, &PROGRESS_UNKNOWN_TOKEN, &[cx.frame], text);
+    }
+}

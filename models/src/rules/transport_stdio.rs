@@ -1,0 +1,327 @@
+//! Lines on a pipe: one message each, and nothing else. Several bad lines of one cause are one finding.
+
+use mcpsim_traces::classify::classify;
+use mcpsim_traces::encode::Encoder;
+use mcpsim_traces::event::{FrameNo, LinkKind, Role};
+use mcpsim_traces::judge::Severity;
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::scan::Scanner;
+
+use crate::ledger::Cx;
+use crate::part::{Part, flag, open};
+use crate::rules::envelope::{
+    MESSAGE_KIND_UNCLEAR, MESSAGE_NOT_OBJECT, METHOD_NOT_STRING, UNPARSABLE_MESSAGE,
+};
+use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+
+pub(crate) const STDIO_EMBEDDED_NEWLINE: Rule = Rule {
+    id: "stdio-embedded-newline",
+    category: Category::TransportStdio,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/transports (stdio)",
+    says: "A message is one line.",
+    why: "Pretty-printed JSON is read as several broken lines; the message is lost.",
+    tier: 1,
+    needs: Needs::Transport,
+    when: When::Line,
+};
+
+pub(crate) const STDIO_STDOUT_NOISE: Rule = Rule {
+    id: "stdio-stdout-noise",
+    category: Category::TransportStdio,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Server,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/transports (stdio)",
+    says: "The server writes nothing but messages to stdout.",
+    why: "A banner, a print or a stack trace there is read as a broken message; strict clients end the session. Logs belong on stderr.",
+    tier: 1,
+    needs: Needs::Transport,
+    when: When::Line,
+};
+
+pub(crate) const STDIO_STDIN_NOISE: Rule = Rule {
+    id: "stdio-stdin-noise",
+    category: Category::TransportStdio,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Text,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Client,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/transports (stdio)",
+    says: "The client writes nothing but messages to the server's stdin.",
+    why: "The server reads every line as a message; a Content-Length header belongs to another protocol.",
+    tier: 1,
+    needs: Needs::Transport,
+    when: When::Line,
+};
+
+pub(crate) const STDIO_CRLF: Rule = Rule {
+    id: "stdio-crlf",
+    category: Category::TransportStdio,
+    level: Level::MayNote,
+    level_by: &[],
+    basis: Basis::Derived,
+    severity: Severity::Note,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "2025-11-25 basic/transports (stdio)",
+    says: "A line ends with LF alone.",
+    why: "CR is white space before it, but some readers take it for part of the line.",
+    tier: 3,
+    needs: Needs::Transport,
+    when: When::Line,
+};
+
+/// The rows of this category.
+pub(crate) const ROWS: &[Rule] = &[
+    STDIO_EMBEDDED_NEWLINE,
+    STDIO_STDOUT_NOISE,
+    STDIO_STDIN_NOISE,
+    STDIO_CRLF,
+];
+
+/// A message split over lines is put together up to this size.
+const JOINED_MAX: usize = 1 << 20;
+
+/// Lines of one party that are no messages, one after the other: one cause, one finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    /// The lines joined, while they may still be one message.
+    text: Vec<u8>,
+    /// The first line's frame.
+    frame: FrameNo,
+    /// The finding is made, or was announced.
+    is_reported: bool,
+    /// The lines may be pieces of one message.
+    may_join: bool,
+}
+
+impl Run {
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        encoder.word(u64::from(self.is_reported) << 1 | u64::from(self.may_join));
+        encoder.bytes(&self.text);
+    }
+}
+
+/// The rule against anything but messages from that side.
+pub(crate) fn noise_rule(role: Role) -> &'static Rule {
+    match role {
+        Role::Server => &STDIO_STDOUT_NOISE,
+        Role::Client => &STDIO_STDIN_NOISE,
+    }
+}
+
+impl Part {
+    /// A frame that is no message.
+    #[cold]
+    pub(crate) fn malformed_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let frame = [cx.frame];
+        let has = |condition| message.has(condition);
+        if has(Condition::KindUnclear) || has(Condition::MethodAndAnswer) {
+            let what = if has(Condition::KindUnclear) {
+                "has no method, result or error"
+            } else {
+                "has a method and an answer"
+            };
+            let text = format!("the object {what}, so it is no message of any kind");
+            self.broken(cx, &MESSAGE_KIND_UNCLEAR, &frame, text);
+            return self.last_word_on(message);
+        }
+        if has(Condition::MethodNotString) {
+            let text = "`method` is no string".to_string();
+            self.broken(cx, &METHOD_NOT_STRING, &frame, text);
+            return self.last_word_on(message);
+        }
+        if has(Condition::Scalar) {
+            let text = "a bare JSON value is no message; a message is an object".to_string();
+            return self.broken(cx, &MESSAGE_NOT_OBJECT, &frame, text);
+        }
+        if self.link == LinkKind::Http && has(Condition::Blank) {
+            return;
+        }
+        if self.continues_run(cx) {
+            return;
+        }
+        if has(Condition::NotJson) || has(Condition::TrailingData) {
+            return self.unparsable(cx, message);
+        }
+        if self.link == LinkKind::Http {
+            let text = "what was sent as a message is no JSON".to_string();
+            return self.broken(cx, &UNPARSABLE_MESSAGE, &frame, text);
+        }
+        self.noise(cx, message);
+    }
+
+    /// A response of no kind, or an id with something else: its sender will say no more about it.
+    fn last_word_on(&mut self, message: &Message) {
+        if message.method != Method::None && message.id.is_legal() {
+            self.issued.insert(message.id);
+        }
+        if let Ok(at) = self.find_in(message.id) {
+            self.inn[at].flags |= open::MAYBE;
+        }
+    }
+
+    fn noise(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let is_header = cx.text.is_some_and(is_header);
+        let was_header = self.is(flag::HEADER);
+        if is_header {
+            self.set(flag::HEADER);
+        }
+        // Headers before each frame are one habit.
+        let is_known = is_header && was_header;
+        if !is_known {
+            let (severity, text) = match () {
+                () if message.has(Condition::Blank) => (
+                    Severity::Warning,
+                    "a blank line where messages belong".to_string(),
+                ),
+                () if is_header => (
+                    Severity::Error,
+                    "a Content-Length header: messages here are lines, without headers".to_string(),
+                ),
+                () => (
+                    Severity::Error,
+                    format!("a line that is no message, on the {}", pipe(self.role)),
+                ),
+            };
+            self.broken_at(cx, noise_rule(self.role), severity, &[cx.frame], text);
+        }
+        self.rare().run = Some(Run {
+            text: vec![],
+            frame: cx.frame,
+            is_reported: true,
+            may_join: false,
+        });
+    }
+
+    fn unparsable(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        // It may have been the answer to anything.
+        self.maybe_answered_all();
+        let text = cx.text.unwrap_or_default();
+        if self.is(flag::HEADER) && contains(text, b"Content-Length") {
+            return;
+        }
+        let may_join = message.has(Condition::Truncated)
+            && self.link == LinkKind::Pipe
+            && !text.is_empty()
+            && text.len() < JOINED_MAX;
+        let is_expected =
+            cx.is_expected(&UNPARSABLE_MESSAGE) || cx.is_expected(&STDIO_EMBEDDED_NEWLINE);
+        if !may_join {
+            let words = if contains(text.get(1..).unwrap_or_default(), b"{\"jsonrpc\"") {
+                "the line is no JSON: two frames are woven into each other"
+            } else if message.has(Condition::TrailingData) {
+                "more than one JSON value stands on the line"
+            } else {
+                "the line begins like a message and is no JSON"
+            };
+            self.broken(cx, &UNPARSABLE_MESSAGE, &[cx.frame], words.to_string());
+        }
+        if self.link == LinkKind::Pipe {
+            let run = Run {
+                text: if may_join { text.to_vec() } else { vec![] },
+                frame: cx.frame,
+                is_reported: !may_join || is_expected,
+                may_join,
+            };
+            self.rare().run = Some(run);
+        }
+    }
+
+    /// Whether the bad line belongs to a run; a message whose last piece it is gets its finding.
+    fn continues_run(&mut self, cx: &mut Cx<'_>) -> bool {
+        let Some(run) = self.rare.as_mut().and_then(|rare| rare.run.as_mut()) else {
+            return false;
+        };
+        if !run.may_join {
+            return true;
+        }
+        let line = cx.text.unwrap_or_default();
+        if run.text.len() + line.len() > JOINED_MAX {
+            run.may_join = false;
+            run.text = vec![];
+            self.end_run(cx);
+            self.rare().run = Some(Run {
+                text: vec![],
+                frame: cx.frame,
+                is_reported: true,
+                may_join: false,
+            });
+            return true;
+        }
+        run.text.push(b'\n');
+        run.text.extend_from_slice(line);
+        let closes = line.iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'}');
+        if !closes {
+            return true;
+        }
+        let joined = classify(&run.text, &mut Scanner::new()).message;
+        if joined.kind == Kind::Malformed && !joined.has(Condition::KindUnclear) {
+            return true;
+        }
+        let frames = [run.frame, cx.frame];
+        let is_reported = run.is_reported;
+        self.rare().run = None;
+        self.last_word_on(&joined);
+        if !is_reported {
+            let text = "a message is split over several lines; a message is one line".to_string();
+            self.broken(cx, &STDIO_EMBEDDED_NEWLINE, &frames, text);
+        }
+        true
+    }
+
+    /// Before a frame of the party: a whole message ends a run of bad lines.
+    #[inline]
+    pub(crate) fn settle_run_before(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let is_open = self.rare.as_ref().is_some_and(|rare| rare.run.is_some());
+        if is_open && message.kind != Kind::Malformed {
+            self.end_run(cx);
+        }
+    }
+
+    /// The run is over: what did not become a message is unparsable.
+    pub(crate) fn end_run(&mut self, cx: &mut Cx<'_>) {
+        let Some(run) = self.rare.as_mut().and_then(|rare| rare.run.take()) else {
+            return;
+        };
+        if !run.is_reported {
+            let text = "the line stops in the middle of a message".to_string();
+            self.broken(cx, &UNPARSABLE_MESSAGE, &[run.frame], text);
+        }
+    }
+}
+
+fn pipe(role: Role) -> &'static str {
+    match role {
+        Role::Server => "server's stdout",
+        Role::Client => "server's stdin",
+    }
+}
+
+fn is_header(line: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-length:";
+    line.len() > NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME)
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
