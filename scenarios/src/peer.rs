@@ -1,0 +1,29 @@
+//! The reference peers as one type, so that a world of them is a plain vector.
+
+use mcpsim_sim::actor::{Actor, Input, Out};
+
+pub use crate::client::Client;
+pub use crate::gateway::Gateway;
+pub use crate::server::Server;
+
+/// A reference peer of revision 2025-11-25, right or with one defect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// A client with a workload.
+    Client(Client),
+    /// A server with the reference tools.
+    Server(Server),
+    /// A gateway between the two.
+    Gateway(Gateway),
+}
+
+impl Actor for Peer {
+    #[inline]
+    fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>) {
+        match self {
+            Peer::Client(client) => client.on(input, out),
+            Peer::Server(server) => server.on(input, out),
+            Peer::Gateway(gateway) => gateway.on(input, out),
+        }
+    }
+}

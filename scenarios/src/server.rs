@@ -1,0 +1,376 @@
+//! The reference server: one or several clients, the tools of the reference peers, nested requests to the client.
+
+use std::sync::Arc;
+
+use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
+use mcpsim_traces::event::Role;
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{
+    Capabilities, Capability, Condition, Kind, Message, Method, Shape, Tool, Version,
+};
+
+use crate::defect::Defect;
+use crate::plan::{Plan, REVISION};
+use crate::session::{
+    Asked, Heard, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Owed, Phase, Purpose, Session,
+    Work,
+};
+use crate::tag::{Tag, What};
+
+/// A server with a session for each of its clients.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Server {
+    sessions: Vec<Session>,
+    /// The end that spoke last; only a defect looks at it.
+    last: Port,
+    plan: Arc<Plan>,
+}
+
+impl Server {
+    /// `repeats` has an entry for each end: whether its link can deliver twice.
+    pub(crate) fn new(plan: Arc<Plan>, repeats: &[bool]) -> Server {
+        let session = |(at, &repeats): (usize, &bool)| {
+            Session::new(Port(at as u8), Role::Server, repeats, &plan)
+        };
+        Server {
+            sessions: repeats.iter().enumerate().map(session).collect(),
+            last: Port(0),
+            plan,
+        }
+    }
+
+    fn heard(&mut self, port: Port, heard: Heard, message: &Message, out: &mut Out<'_>) {
+        match heard {
+            Heard::Request(owed) => self.serve(port, owed, out),
+            Heard::Initialized => self.ready(port, out),
+            Heard::Answer(asked) => self.answered(port, asked, message, out),
+            Heard::Cancelled(owed) => self.stop(port, &owed, out),
+            Heard::Batch => {
+                if self.plan.defect == Defect::DiesOnBatch {
+                    out.exit();
+                }
+            }
+            Heard::Nothing | Heard::Progress(_) => {}
+        }
+    }
+
+    fn serve(&mut self, port: Port, owed: Owed, out: &mut Out<'_>) {
+        let plan = &self.plan;
+        let session = &mut self.sessions[usize::from(port.0)];
+        match owed.method {
+            Method::Initialize => greet(session, plan, &owed, plan.capabilities, out),
+            _ if session.phase == Phase::Fresh => session.refuse(plan, &owed, INVALID_REQUEST, out),
+            Method::ToolsList if plan.capabilities.has(Capability::Tools) => {
+                session.answer(plan, &owed, Message::result(owed.id, Shape::Tools), out);
+            }
+            Method::ToolsCall if plan.capabilities.has(Capability::Tools) => {
+                self.call(port, owed, out)
+            }
+            _ => session.refuse(plan, &owed, METHOD_NOT_FOUND, out),
+        }
+    }
+
+    fn call(&mut self, port: Port, owed: Owed, out: &mut Out<'_>) {
+        let plan = &self.plan;
+        let session = &mut self.sessions[usize::from(port.0)];
+        match owed.tool {
+            Tool::None => session.refuse(plan, &owed, INVALID_PARAMS, out),
+            Tool::Echo | Tool::Fail => session.answer(plan, &owed, done(&owed), out),
+            Tool::Slow => put_off(session, owed, Work::Later, out),
+            Tool::Count => {
+                let reports =
+                    owed.token.is_present() || plan.defect == Defect::ProgressWithoutToken;
+                let work = if reports && owed.value > 0 {
+                    Work::Counting(1)
+                } else {
+                    Work::Later
+                };
+                put_off(session, owed, work, out);
+            }
+            Tool::Ask | Tool::Confirm | Tool::Look => {
+                if session.phase == Phase::Ready || plan.defect == Defect::AsksTooEarly {
+                    self.ask_client(port, owed, out);
+                } else {
+                    // The client may not be asked anything before it says that it is ready.
+                    session.owe(owed, Work::Deferred);
+                }
+            }
+        }
+    }
+
+    /// Sends the nested request that a tool needs, or fails where the client has no such capability.
+    fn ask_client(&mut self, port: Port, owed: Owed, out: &mut Out<'_>) {
+        let plan = &self.plan;
+        let session = &mut self.sessions[usize::from(port.0)];
+        let (method, needed) = match owed.tool {
+            Tool::Ask => (Method::SamplingCreateMessage, Capability::Sampling),
+            Tool::Confirm => (Method::ElicitationCreate, Capability::Elicitation),
+            _ => (Method::RootsList, Capability::Roots),
+        };
+        let unguarded = plan.defect == Defect::AsksUndeclaredSampling && owed.tool == Tool::Ask;
+        if !session.other.has(needed) && !unguarded {
+            return session.answer(plan, &owed, failure(&owed), out);
+        }
+        out.caused_by(owed.origin);
+        let mut question = Message::request(method, Key::ABSENT);
+        if method != Method::RootsList {
+            question = question.with_params();
+        }
+        let route = session.route(&owed);
+        session.owe(owed, Work::Nested);
+        session.ask(plan, question, Purpose::Nested(owed.id), false, route, out);
+    }
+
+    fn ready(&mut self, port: Port, out: &mut Out<'_>) {
+        let session = &mut self.sessions[usize::from(port.0)];
+        if self.plan.pings {
+            let ping = Message::request(Method::Ping, Key::ABSENT);
+            let route = Route::Usual;
+            session.ask(&self.plan, ping, Purpose::Alone, false, route, out);
+        }
+        let deferred = |owed: &Owed| owed.work == Work::Deferred;
+        while let Some(at) = self.sessions[usize::from(port.0)]
+            .owed
+            .iter()
+            .position(deferred)
+        {
+            let owed = self.sessions[usize::from(port.0)].owed.remove(at);
+            self.ask_client(port, owed, out);
+        }
+    }
+
+    fn answered(&mut self, port: Port, asked: Asked, message: &Message, out: &mut Out<'_>) {
+        let Purpose::Nested(outer) = asked.purpose else {
+            return;
+        };
+        let session = &mut self.sessions[usize::from(port.0)];
+        if let Some(owed) = session.pay(outer) {
+            let answer = match message.kind {
+                Kind::Result => done(&owed),
+                _ => failure(&owed),
+            };
+            session.answer(&self.plan, &owed, answer, out);
+        }
+    }
+
+    /// A request was cancelled: nothing more is sent for it, and what it waits for is cancelled too.
+    fn stop(&mut self, port: Port, owed: &Owed, out: &mut Out<'_>) {
+        let session = &mut self.sessions[usize::from(port.0)];
+        let nested = |asked: &Asked| asked.purpose == Purpose::Nested(owed.id);
+        if let Some(at) = session.asked.iter().position(nested) {
+            let route = session.route(owed);
+            session.withdraw(at, route, out);
+        }
+    }
+
+    /// An own step or a timer.
+    fn moved(&mut self, tag: Tag, out: &mut Out<'_>) {
+        let plan = &self.plan;
+        let Some(session) = self.sessions.get_mut(usize::from(tag.port.0)) else {
+            return;
+        };
+        if session.phase == Phase::Down {
+            return;
+        }
+        out.caused_by(tag.origin);
+        match tag.what {
+            What::Work => self.work(tag, out),
+            What::List => session.list_late(tag.origin),
+            What::Report => {
+                let late = |owed: &&Owed| owed.origin == tag.origin;
+                // Invariant: with this defect the request is kept until its last report is out.
+                if let Some(owed) = session.owed.iter().find(late).copied() {
+                    report(session, plan, &owed, owed.value, out);
+                    if owed.work == Work::New {
+                        session.pay(owed.id);
+                    } else {
+                        rework(session, owed.id, Work::Later);
+                    }
+                }
+            }
+            What::Timeout => {
+                let Some(at) = session.open_of(tag.origin) else {
+                    return;
+                };
+                session.asked[at].timed = false;
+                let Purpose::Nested(outer) = session.asked[at].purpose else {
+                    session.withdraw(at, Route::Usual, out);
+                    return;
+                };
+                let owed = session.pay(outer);
+                let route = owed.map_or(Route::Usual, |owed| session.route(&owed));
+                session.withdraw(at, route, out);
+                if let Some(owed) = owed {
+                    session.answer(plan, &owed, failure(&owed), out);
+                }
+            }
+            What::Send | What::Cancel | What::Initialized => {}
+        }
+    }
+
+    /// Goes on with a request that was put off.
+    fn work(&mut self, tag: Tag, out: &mut Out<'_>) {
+        let plan = &self.plan;
+        let session = &mut self.sessions[usize::from(tag.port.0)];
+        let due = |owed: &Owed| {
+            owed.origin == tag.origin && matches!(owed.work, Work::Later | Work::Counting(_))
+        };
+        let Some(at) = session.owed.iter().position(due) else {
+            // Cancelled meanwhile.
+            return;
+        };
+        let owed = session.owed[at];
+        let races = plan.defect == Defect::ProgressRacesAnswer;
+        match owed.work {
+            Work::Counting(next) if races && next == owed.value => {
+                // The last report is left to a step of its own, and so is the answer.
+                out.again(session.tag(What::Report, owed.origin));
+                out.again(session.tag(What::Work, owed.origin));
+                session.owed[at].work = Work::Counting(next + 1);
+            }
+            Work::Counting(next) if next <= owed.value => {
+                report(session, plan, &owed, next, out);
+                session.owed[at].work = Work::Counting(next + 1);
+                out.again(session.tag(What::Work, owed.origin));
+            }
+            _ => {
+                self.finish(tag.port, at, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, port: Port, at: usize, out: &mut Out<'_>) {
+        let plan = &self.plan;
+        let session = &mut self.sessions[usize::from(port.0)];
+        let owed = session.owed[at];
+        let reporting = plan.defect == Defect::ProgressRacesAnswer
+            && matches!(owed.work, Work::Counting(next) if next > owed.value);
+        if reporting {
+            session.owed[at].work = Work::New;
+        } else {
+            session.owed.remove(at);
+        }
+        let to = match plan.defect {
+            Defect::AnswersLastClient => self.last,
+            _ => port,
+        };
+        self.sessions[usize::from(to.0)].answer(plan, &owed, done(&owed), out);
+    }
+}
+
+/// Answers `initialize`: once.
+pub(crate) fn greet(
+    session: &mut Session,
+    plan: &Plan,
+    owed: &Owed,
+    capabilities: Capabilities,
+    out: &mut Out<'_>,
+) {
+    if session.phase != Phase::Fresh {
+        return session.refuse(plan, owed, INVALID_REQUEST, out);
+    }
+    let incomplete = !matches!(owed.version, Version::Known(_) | Version::Unknown)
+        || owed.conditions.has(Condition::CapabilitiesMissing)
+        || owed.conditions.has(Condition::InfoMissing);
+    if incomplete {
+        return session.refuse(plan, owed, INVALID_PARAMS, out);
+    }
+    session.phase = Phase::Greeted;
+    session.other = owed.capabilities;
+    // Whatever was offered: this is the one revision that the reference peers speak.
+    let hello = Message::initialize_result(owed.id, REVISION, capabilities);
+    session.answer(plan, owed, hello, out);
+}
+
+fn put_off(session: &mut Session, owed: Owed, work: Work, out: &mut Out<'_>) {
+    out.caused_by(owed.origin);
+    out.again(session.tag(What::Work, owed.origin));
+    session.owe(owed, work);
+}
+
+fn rework(session: &mut Session, id: Key, work: Work) {
+    if let Some(owed) = session.owed.iter_mut().find(|owed| owed.id == id) {
+        owed.work = work;
+    }
+}
+
+fn report(session: &mut Session, plan: &Plan, owed: &Owed, progress: u32, out: &mut Out<'_>) {
+    out.caused_by(owed.origin);
+    let token = match plan.defect {
+        Defect::ProgressWithoutToken if !owed.token.is_present() => owed.id,
+        _ => owed.token,
+    };
+    let route = session.route(owed);
+    out.send(session.port, Message::progress(token, progress), route);
+    if plan.defect == Defect::ProgressRepeats {
+        out.send(session.port, Message::progress(token, progress), route);
+    }
+}
+
+fn done(owed: &Owed) -> Message {
+    match owed.tool {
+        Tool::Fail => failure(owed),
+        _ => Message::tool_result(owed.id, owed.value),
+    }
+}
+
+fn failure(owed: &Owed) -> Message {
+    let mut message = Message::tool_result(owed.id, owed.value);
+    message.conditions.insert(Condition::IsError);
+    message
+}
+
+impl Actor for Server {
+    fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>) {
+        if self.plan.defect == Defect::SerialDispatcher && self.is_waiting() {
+            // Invariant of this defect: it waits for ever, so what is not read need not be kept.
+            return;
+        }
+        match *input {
+            Input::Opened { port, lossy } => self.sessions[usize::from(port.0)].open(lossy),
+            Input::Frame {
+                port,
+                message,
+                stream,
+                ..
+            } => {
+                if self.plan.defect == Defect::AnswersLastClient {
+                    self.last = port;
+                }
+                let session = &mut self.sessions[usize::from(port.0)];
+                let heard = session.hear(&self.plan, message, stream, out);
+                self.heard(port, heard, message, out);
+            }
+            Input::Timer { tag } | Input::Own { tag } => {
+                if let Some(tag) = Tag::read(tag) {
+                    self.moved(tag, out);
+                }
+            }
+            // Only clients open exchanges.
+            Input::ExchangeLost { .. } => {}
+            Input::Closed { port } => self.sessions[usize::from(port.0)].close(out),
+        }
+    }
+}
+
+impl Server {
+    fn is_waiting(&self) -> bool {
+        let nested = |asked: &Asked| matches!(asked.purpose, Purpose::Nested(_));
+        self.sessions
+            .iter()
+            .any(|session| session.asked.iter().any(nested))
+    }
+
+    /// Whether nothing is open at any end.
+    pub fn is_idle(&self) -> bool {
+        let idle = |session: &Session| session.asked.is_empty() && session.owed.is_empty();
+        self.sessions.iter().all(idle)
+    }
+
+    /// Whether it waits for an answer.
+    pub fn waits(&self) -> bool {
+        self.sessions
+            .iter()
+            .any(|session| !session.asked.is_empty())
+    }
+}

@@ -1,0 +1,664 @@
+//! One end of one link: the part of a dispatcher that both sides share. Own requests and their timers, the
+//! other side's requests, ids, cancellation, progress, and the answers to what no dispatcher can serve.
+
+use mcpsim_sim::actor::{Out, Port, Route};
+use mcpsim_traces::event::{Origin, Role, Stream};
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{
+    Capabilities, Condition, Conditions, Kind, Message, Method, Shape, Tool,
+};
+
+use crate::defect::Defect;
+use crate::plan::Plan;
+use crate::scenario::Ids;
+use crate::tag::{Tag, What};
+
+/// JSON-RPC: invalid JSON was received.
+pub(crate) const PARSE_ERROR: i64 = -32700;
+/// JSON-RPC: what was received is no valid request, or not now.
+pub(crate) const INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC: there is no such method here.
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+/// JSON-RPC: the parameters are wrong.
+pub(crate) const INVALID_PARAMS: i64 = -32602;
+/// JSON-RPC: something went wrong inside.
+pub(crate) const INTERNAL_ERROR: i64 = -32603;
+
+/// How far the session has come, as this end knows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Phase {
+    /// Not open yet, or closed.
+    Down,
+    /// Open; `initialize` is not answered.
+    Fresh,
+    /// `initialize` is answered; `notifications/initialized` is not sent (client) or received (server).
+    Greeted,
+    /// The handshake is done.
+    Ready,
+}
+
+/// What an own request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// It opens the session.
+    Handshake,
+    /// It is that step of the workload, from 1.
+    Step(u16),
+    /// The request of that id, from the other side, needs its answer.
+    Nested(Key),
+    /// It is another session's request, passed on: the end where that came in, and its id there.
+    Relay(Port, Key),
+    /// Nothing waits for it.
+    Alone,
+}
+
+/// How far an own request has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// Its id is taken; it is not sent yet.
+    Taken,
+    /// Sent and listed.
+    Open,
+    /// Sent and not listed yet: an answer would not be found. A defect.
+    Unlisted,
+}
+
+/// An own request that is not settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub(crate) id: Key,
+    /// Its progress token, or [`Key::ABSENT`].
+    pub(crate) token: Key,
+    pub(crate) purpose: Purpose,
+    pub(crate) stage: Stage,
+    /// Whether a timer is set for it.
+    pub(crate) timed: bool,
+    /// How many progress reports came, where the step counts them.
+    pub(crate) reports: u32,
+    pub(crate) origin: Origin,
+}
+
+/// How a request of the other side is being served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    /// Not begun.
+    New,
+    /// An own step will answer.
+    Later,
+    /// An own step will report this progress, and the last one answer.
+    Counting(u32),
+    /// It waits for the session (or the next one) to be ready.
+    Deferred,
+    /// It waits for the answer to a nested request.
+    Nested,
+    /// It waits for the answer to the request of that id at that end.
+    Relayed(Port, Key),
+}
+
+/// A request of the other side that is not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Owed {
+    pub(crate) id: Key,
+    pub(crate) token: Key,
+    pub(crate) method: Method,
+    pub(crate) tool: Tool,
+    pub(crate) value: u32,
+    pub(crate) conditions: Conditions,
+    pub(crate) version: mcpsim_traces::message::Version,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) origin: Origin,
+    pub(crate) stream: Stream,
+    pub(crate) work: Work,
+}
+
+/// What a frame means to the party, once the session has done its own part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Heard {
+    /// Nothing more to do.
+    Nothing,
+    /// A well-formed request, which the party now serves.
+    Request(Owed),
+    /// The client is ready.
+    Initialized,
+    /// The answer to an own request, which is settled with it.
+    Answer(Asked),
+    /// Progress of the own request at that place of the list.
+    Progress(usize),
+    /// The other side has withdrawn its request.
+    Cancelled(Owed),
+    /// A top-level array came, and has been refused.
+    Batch,
+}
+
+/// Request ids that have come in, where a link can deliver twice: all integers below a mark, and
+/// some keys beside. Ids are never used twice in a session, so a known one is a repetition.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Known {
+    /// The run of consecutive integers that have come, as (first, one past the last).
+    run: Option<(i64, i64)>,
+    others: Vec<Key>,
+}
+
+impl Known {
+    /// Whether the id is new; it is known from here on.
+    fn take(&mut self, id: Key) -> bool {
+        if let (Some(value), Some((first, end))) = (id.as_integer(), self.run) {
+            if (first..end).contains(&value) {
+                return false;
+            }
+        }
+        if self.others.contains(&id) {
+            return false;
+        }
+        let (Some(value), None) = (id.as_integer(), self.run) else {
+            self.others.push(id);
+            self.others.sort_unstable();
+            self.absorb();
+            return true;
+        };
+        self.run = Some((value, value.saturating_add(1)));
+        true
+    }
+
+    /// Moves what continues the run into it, so that the list stays short.
+    fn absorb(&mut self) {
+        while let Some((first, end)) = self.run {
+            let next = Key::integer(end);
+            let Some(at) = self.others.iter().position(|&id| id == next) else {
+                return;
+            };
+            self.others.remove(at);
+            self.run = Some((first, end.saturating_add(1)));
+        }
+    }
+}
+
+/// One end of one link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Session {
+    pub(crate) port: Port,
+    pub(crate) role: Role,
+    pub(crate) phase: Phase,
+    /// What the other side declared.
+    pub(crate) other: Capabilities,
+    /// Own requests, in the order in which their ids were taken.
+    pub(crate) asked: Vec<Asked>,
+    /// The other side's requests in work, in the order in which they arrived.
+    pub(crate) owed: Vec<Owed>,
+    /// What some defects remember: an id.
+    pub(crate) memo: Key,
+    lossy: bool,
+    /// Whether the link can deliver a frame twice.
+    repeats: bool,
+    known: Known,
+    next_id: i64,
+    /// Under [`Ids::Mixed`]: the number is used up, its text is not.
+    text_left: bool,
+}
+
+impl Session {
+    pub(crate) fn new(port: Port, role: Role, repeats: bool, plan: &Plan) -> Session {
+        Session {
+            port,
+            role,
+            phase: Phase::Down,
+            other: Capabilities::NONE,
+            asked: vec![],
+            owed: vec![],
+            memo: Key::ABSENT,
+            lossy: false,
+            repeats,
+            known: Known::default(),
+            next_id: plan.first_id,
+            text_left: false,
+        }
+    }
+
+    /// The link is up.
+    pub(crate) fn open(&mut self, lossy: bool) {
+        self.phase = Phase::Fresh;
+        self.lossy = lossy;
+    }
+
+    /// The link is gone: what is open on either side is dropped.
+    pub(crate) fn close(&mut self, out: &mut Out<'_>) {
+        self.phase = Phase::Down;
+        for asked in std::mem::take(&mut self.asked) {
+            self.untime(&asked, out);
+        }
+        self.owed.clear();
+    }
+
+    /// The tag for something about this end, caused by what causes the sends now.
+    pub(crate) fn tag(&self, what: What, origin: Origin) -> u32 {
+        let port = self.port;
+        Tag { what, port, origin }.word()
+    }
+
+    // ---- own requests
+
+    /// Takes an id and lists a request that is to be sent later.
+    pub(crate) fn reserve(
+        &mut self,
+        plan: &Plan,
+        purpose: Purpose,
+        with_token: bool,
+        out: &Out<'_>,
+    ) -> usize {
+        let id = self.take_id(plan);
+        self.asked.push(Asked {
+            id,
+            token: if with_token { id } else { Key::ABSENT },
+            purpose,
+            stage: Stage::Taken,
+            timed: false,
+            reports: 0,
+            origin: out.origin(),
+        });
+        self.asked.len() - 1
+    }
+
+    /// Sends the request at that place of the list; `message` needs no id and token yet.
+    pub(crate) fn send(
+        &mut self,
+        plan: &Plan,
+        at: usize,
+        message: Message,
+        timeout_ms: Option<u32>,
+        route: Route,
+        out: &mut Out<'_>,
+    ) {
+        let timeout_ms = timeout_ms.or(self.lossy.then_some(plan.timeout_ms));
+        let late = plan.defect == Defect::ListsRequestLate && message.method != Method::Initialize;
+        if plan.defect == Defect::RaisesIdLate {
+            self.raise_id(plan);
+        }
+        let asked = &mut self.asked[at];
+        out.caused_by(asked.origin);
+        asked.stage = if late { Stage::Unlisted } else { Stage::Open };
+        asked.timed = timeout_ms.is_some();
+        let asked = *asked;
+        let message = Message {
+            id: asked.id,
+            token: asked.token,
+            ..message
+        };
+        out.send(self.port, message, route);
+        if let Some(delay_ms) = timeout_ms {
+            out.timer(self.tag(What::Timeout, asked.origin), delay_ms);
+        }
+        if late {
+            out.again(self.tag(What::List, asked.origin));
+        }
+    }
+
+    /// Takes an id and sends the request.
+    pub(crate) fn ask(
+        &mut self,
+        plan: &Plan,
+        message: Message,
+        purpose: Purpose,
+        with_token: bool,
+        route: Route,
+        out: &mut Out<'_>,
+    ) -> Key {
+        let at = self.reserve(plan, purpose, with_token, out);
+        self.send(plan, at, message, None, route, out);
+        self.asked[at].id
+    }
+
+    fn take_id(&mut self, plan: &Plan) -> Key {
+        let id = self.peek_id(plan);
+        if plan.defect != Defect::RaisesIdLate {
+            self.raise_id(plan);
+        }
+        id
+    }
+
+    fn peek_id(&self, plan: &Plan) -> Key {
+        let number = match plan.defect {
+            Defect::ReusesId => self.next_id | 1,
+            _ => self.next_id,
+        };
+        match plan.ids {
+            Ids::Numbers => Key::integer(number),
+            Ids::Text => text_id(number),
+            Ids::Mixed if self.text_left => text_id(number),
+            Ids::Mixed => Key::integer(number),
+        }
+    }
+
+    fn raise_id(&mut self, plan: &Plan) {
+        if plan.ids == Ids::Mixed && !self.text_left {
+            self.text_left = true;
+            return;
+        }
+        self.text_left = false;
+        self.next_id = self.next_id.wrapping_add(1);
+    }
+
+    /// Lists a request that was sent before.
+    pub(crate) fn list_late(&mut self, origin: Origin) {
+        let unlisted =
+            |asked: &&mut Asked| asked.stage == Stage::Unlisted && asked.origin == origin;
+        if let Some(asked) = self.asked.iter_mut().find(unlisted) {
+            asked.stage = Stage::Open;
+        }
+    }
+
+    /// The place of the own request of that cause, if it is sent and not settled.
+    pub(crate) fn open_of(&self, origin: Origin) -> Option<usize> {
+        self.asked
+            .iter()
+            .position(|asked| asked.origin == origin && asked.stage != Stage::Taken)
+    }
+
+    /// Withdraws the own request at that place: it is cancelled, and whatever comes for it is ignored.
+    pub(crate) fn withdraw(&mut self, at: usize, route: Route, out: &mut Out<'_>) -> Asked {
+        let asked = self.asked.remove(at);
+        self.untime(&asked, out);
+        out.caused_by(asked.origin);
+        out.send(self.port, Message::cancelled(asked.id), route);
+        asked
+    }
+
+    /// Settles the own request at that place without a word: its exchange is lost.
+    pub(crate) fn forget(&mut self, at: usize, out: &mut Out<'_>) -> Asked {
+        let asked = self.asked.remove(at);
+        self.untime(&asked, out);
+        asked
+    }
+
+    fn untime(&self, asked: &Asked, out: &mut Out<'_>) {
+        if asked.timed {
+            out.cancel_timer(self.tag(What::Timeout, asked.origin));
+        }
+    }
+
+    // ---- requests of the other side
+
+    /// Where something that belongs to that request goes.
+    pub(crate) fn route(&self, owed: &Owed) -> Route {
+        match self.role {
+            Role::Client => Route::Usual,
+            Role::Server => Route::On(owed.stream),
+        }
+    }
+
+    /// Keeps a request that is answered later.
+    pub(crate) fn owe(&mut self, owed: Owed, work: Work) {
+        self.owed.push(Owed { work, ..owed });
+    }
+
+    /// Takes the request of that id out of the list.
+    pub(crate) fn pay(&mut self, id: Key) -> Option<Owed> {
+        let at = self.owed.iter().position(|owed| owed.id == id)?;
+        Some(self.owed.remove(at))
+    }
+
+    /// Answers a request; the id is filled in.
+    pub(crate) fn answer(&mut self, plan: &Plan, owed: &Owed, message: Message, out: &mut Out<'_>) {
+        out.caused_by(owed.origin);
+        let id = match (plan.defect, owed.id.as_integer()) {
+            (Defect::EchoesIdAsText, Some(number)) => text_id(number),
+            (Defect::IdThroughDouble, Some(number)) => Key::integer(number as f64 as i64),
+            (Defect::AnswersUnderLastId, _) if owed.method == Method::ToolsCall => self.memo,
+            _ => owed.id,
+        };
+        let mut message = Message { id, ..message };
+        let failed = message.kind == Kind::Error || message.has(Condition::IsError);
+        if failed && plan.defect == Defect::VersionTagMissing {
+            message.conditions.insert(Condition::VersionTagMissing);
+        }
+        if failed && plan.defect == Defect::ResultAndError && message.kind == Kind::Result {
+            message.conditions.insert(Condition::ResultAndError);
+            message.number = INTERNAL_ERROR;
+        }
+        let route = self.route(owed);
+        out.send(self.port, message, route);
+        if plan.defect == Defect::AnswersTwice && owed.method == Method::ToolsCall {
+            out.send(self.port, message, route);
+        }
+        if plan.defect == Defect::ErrorAfterCancel {
+            self.memo = owed.id;
+        }
+    }
+
+    /// Answers a request with an error.
+    pub(crate) fn refuse(&mut self, plan: &Plan, owed: &Owed, code: i64, out: &mut Out<'_>) {
+        self.answer(plan, owed, Message::error(owed.id, code), out);
+    }
+
+    /// Answers something that is no request, and so has no id.
+    fn reject(&mut self, code: i64, stream: Stream, out: &mut Out<'_>) {
+        let route = match self.role {
+            Role::Client => Route::Usual,
+            Role::Server => Route::On(stream),
+        };
+        out.send(self.port, Message::error(Key::NULL, code), route);
+    }
+
+    // ---- frames
+
+    /// Takes a frame: does what every dispatcher does, and says what is left to the party.
+    pub(crate) fn hear(
+        &mut self,
+        plan: &Plan,
+        message: &Message,
+        stream: Stream,
+        out: &mut Out<'_>,
+    ) -> Heard {
+        if self.phase == Phase::Down {
+            return Heard::Nothing;
+        }
+        match message.kind {
+            Kind::Request => self.hear_request(plan, message, stream, out),
+            Kind::Notification => self.hear_notification(plan, message, stream, out),
+            Kind::Result | Kind::Error => self.hear_answer(message, out),
+            Kind::Batch => {
+                if plan.defect != Defect::DiesOnBatch {
+                    self.reject(INVALID_REQUEST, stream, out);
+                }
+                Heard::Batch
+            }
+            Kind::Malformed => {
+                if !message.has(Condition::Blank) {
+                    self.reject(malformed_code(message), stream, out);
+                }
+                Heard::Nothing
+            }
+        }
+    }
+
+    fn hear_request(
+        &mut self,
+        plan: &Plan,
+        message: &Message,
+        stream: Stream,
+        out: &mut Out<'_>,
+    ) -> Heard {
+        let no_id = plan.defect == Defect::IdZeroIsNone && message.id == Key::integer(0);
+        // A notification that carries an id by mistake is owed nothing.
+        if message.has(Condition::NotificationPrefix)
+            || no_id
+            || plan.defect == Defect::IgnoresRequests
+        {
+            return Heard::Nothing;
+        }
+        if !message.id.is_legal() {
+            self.reject(INVALID_REQUEST, stream, out);
+            return Heard::Nothing;
+        }
+        if self.repeats && !self.known.take(message.id) {
+            return Heard::Nothing;
+        }
+        let owed = Owed {
+            id: message.id,
+            token: message.token,
+            method: message.method,
+            tool: message.tool,
+            value: message.value,
+            conditions: message.conditions,
+            version: message.version,
+            capabilities: message.capabilities,
+            origin: out.origin(),
+            stream,
+            work: Work::New,
+        };
+        if plan.defect == Defect::AnswersUnderLastId {
+            self.memo = owed.id;
+        }
+        let untagged = [Condition::VersionTagMissing, Condition::VersionTagWrong];
+        if message.conditions.intersects(Conditions::of(&untagged)) {
+            self.refuse(plan, &owed, INVALID_REQUEST, out);
+        } else if message.has(Condition::ParamsNotObject) {
+            self.refuse(plan, &owed, INVALID_PARAMS, out);
+        } else if message.method == Method::Ping {
+            self.answer(plan, &owed, Message::result(owed.id, Shape::Empty), out);
+        } else {
+            return Heard::Request(owed);
+        }
+        Heard::Nothing
+    }
+
+    fn hear_notification(
+        &mut self,
+        plan: &Plan,
+        message: &Message,
+        stream: Stream,
+        out: &mut Out<'_>,
+    ) -> Heard {
+        match message.method {
+            Method::Initialized => {
+                if plan.defect == Defect::AnswersNotification {
+                    let wrong = Message::result(Key::NULL, Shape::Empty);
+                    out.send(self.port, wrong, Route::On(stream));
+                }
+                if self.role == Role::Server && self.phase == Phase::Greeted {
+                    self.phase = Phase::Ready;
+                    return Heard::Initialized;
+                }
+                Heard::Nothing
+            }
+            Method::Progress => {
+                let open = |asked: &Asked| asked.token.is_present() && asked.token == message.token;
+                match self.asked.iter().position(open) {
+                    Some(at) if self.asked[at].stage == Stage::Open => Heard::Progress(at),
+                    _ => Heard::Nothing,
+                }
+            }
+            Method::Cancelled => self.hear_cancelled(plan, message, stream, out),
+            _ => Heard::Nothing,
+        }
+    }
+
+    fn hear_cancelled(
+        &mut self,
+        plan: &Plan,
+        message: &Message,
+        stream: Stream,
+        out: &mut Out<'_>,
+    ) -> Heard {
+        let named = self.owed.iter().position(|owed| owed.id == message.token);
+        match plan.defect {
+            Defect::CancelsByText => {
+                let spelled = bare(message.token);
+                self.owed
+                    .retain(|owed| owed.id == message.token || bare(owed.id) != spelled);
+            }
+            Defect::CancelsNewest if named.is_some() => {
+                self.owed.pop();
+                return Heard::Nothing;
+            }
+            Defect::ErrorAfterCancel if named.is_none() && self.memo == message.token => {
+                let route = Route::On(stream);
+                out.send(self.port, Message::error(message.token, 0), route);
+            }
+            Defect::AnswersLateCancel if named.is_none() => {
+                self.reject(INVALID_REQUEST, stream, out)
+            }
+            _ => {}
+        }
+        // What is unknown or answered already is ignored.
+        match self.pay(message.token) {
+            Some(owed) => Heard::Cancelled(owed),
+            None => Heard::Nothing,
+        }
+    }
+
+    fn hear_answer(&mut self, message: &Message, out: &mut Out<'_>) -> Heard {
+        let open = |asked: &Asked| asked.id == message.id && asked.stage == Stage::Open;
+        match self.asked.iter().position(open) {
+            Some(at) => Heard::Answer(self.forget(at, out)),
+            // An answer to a cancelled request, to none, or a second one.
+            None => Heard::Nothing,
+        }
+    }
+}
+
+fn malformed_code(message: &Message) -> i64 {
+    let unreadable = Conditions::of(&[
+        Condition::NotJson,
+        Condition::Noise,
+        Condition::TrailingData,
+        Condition::NotUtf8,
+    ]);
+    if message.conditions.intersects(unreadable) {
+        PARSE_ERROR
+    } else {
+        INVALID_REQUEST
+    }
+}
+
+/// The id that a number makes as a string, without an allocation.
+pub(crate) fn text_id(number: i64) -> Key {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    Key::text(&digits[at..])
+}
+
+/// A key as a careless comparison sees it: a number and its text are one.
+fn bare(key: Key) -> Key {
+    key.as_integer().map_or(key, text_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_ids_stay_short_and_exact() {
+        let mut known = Known::default();
+        for id in [1, 2, 3, 7, 4, 6, 5] {
+            assert!(known.take(Key::integer(id)), "{id} is new");
+        }
+        for id in 1..=7 {
+            assert!(!known.take(Key::integer(id)), "{id} came before");
+        }
+        assert!(known.others.is_empty(), "1 to 7 are one run: {known:?}");
+        assert!(known.take(Key::text(b"1")), "a string is another id");
+        assert!(!known.take(Key::text(b"1")));
+        assert!(known.take(Key::integer(0)), "below the run");
+        assert!(!known.take(Key::integer(0)));
+    }
+
+    #[test]
+    fn text_ids_are_spelled_as_numbers() {
+        for number in [0, 7, -3, i64::MAX, i64::MIN] {
+            assert_eq!(text_id(number), Key::text(number.to_string().as_bytes()));
+        }
+    }
+}
