@@ -1,14 +1,18 @@
 //! The world: parties, links and virtual time, moved by [`World::step`] alone.
 
+mod losses;
+
 use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::{
     Fault, FrameNo, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Site, Stream,
-    What,
+    Told, What,
 };
 use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight};
 use mcpsim_traces::message::{Kind, Message};
 use mcpsim_traces::render::Spellings;
 use mcpsim_traces::scan::Scanner;
+
+use losses::Loss;
 
 use crate::actor::{Actor, End, Input, Out, Port, Route, Sent, Wish};
 use crate::choose::{Chooser, Options};
@@ -73,6 +77,15 @@ struct Timer {
     origin: Origin,
 }
 
+/// An exchange of http that is open.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    stream: Stream,
+    /// The frame of the request that opened it.
+    frame: FrameNo,
+    request: Message,
+}
+
 #[derive(Clone, Debug)]
 struct Link {
     setup: LinkSetup,
@@ -82,7 +95,7 @@ struct Link {
     /// Frames in flight to the client and to the server.
     in_flight: [u32; 2],
     /// http: the request that opened each exchange, while it is open.
-    exchanges: Vec<(Stream, Message)>,
+    exchanges: Vec<Exchange>,
     /// http: exchanges whose connection is gone; what is sent on them is lost.
     broken: Vec<Stream>,
     /// The link is gone; both ends have been told or will be.
@@ -183,29 +196,6 @@ impl<A, J: Judge> Options for NextOptions<'_, A, J> {
                 };
                 let nth = self.list[..answer as usize].iter().filter(same).count() as u16;
                 net.label(index as usize, nth)
-            }
-        }
-    }
-}
-
-/// The options of [`Site::Fault`]: none, then those that may come, mildest first.
-struct FaultOptions {
-    list: [Fault; Fault::ALL.len()],
-    count: usize,
-}
-
-impl Options for FaultOptions {
-    fn bound(&self) -> u32 {
-        self.count as u32 + 1
-    }
-
-    fn label(&self, answer: u32) -> Label {
-        match answer {
-            0 => Label::Fault(0),
-            _ => {
-                let fault = self.list[answer as usize - 1];
-                let number = Fault::ALL.iter().position(|&known| known == fault);
-                Label::Fault(number.map_or(0, |number| number as u8 + 1))
             }
         }
     }
@@ -561,6 +551,10 @@ impl<A: Actor, J: Judge> World<A, J> {
         match flight.cargo {
             Cargo::Frame(ref frame) => self.deliver(&flight, frame, end, door),
             Cargo::Close => {
+                door.event(What::Closed {
+                    link: flight.link,
+                    to: flight.to,
+                });
                 self.forget_link(end);
                 let (judge, part) = self.part_mut(end);
                 judge.event(part, end.party, flight.link, PartEvent::ClosedByPeer);
@@ -600,7 +594,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             let id = frame.message.id;
             self.links[usize::from(flight.link.0)]
                 .exchanges
-                .retain(|(_, request)| request.id != id);
+                .retain(|exchange| exchange.request.id != id);
         }
         let input = Input::Frame {
             port: end.port,
@@ -741,21 +735,31 @@ impl<A: Actor, J: Judge> World<A, J> {
                     ..flight
                 },
                 loss,
+                door,
             );
         }
-        let count = &mut state.in_flight[from.other() as usize];
-        *count += 1;
-        if state.setup.kind == LinkKind::Pipe && *count == state.setup.capacity + 1 {
-            self.parties[usize::from(id.0)].blocked += 1;
-            self.hindered += 1;
-        }
-        self.net.push(Flight {
+        self.launch(Flight {
             cargo: Cargo::Frame(frame),
             ..flight
         });
     }
 
+    /// Puts a frame on its way; a pipe that is full then blocks its writer.
+    #[inline]
+    fn launch(&mut self, flight: Flight) {
+        let state = &mut self.links[usize::from(flight.link.0)];
+        let count = &mut state.in_flight[flight.to as usize];
+        *count += 1;
+        if state.setup.kind == LinkKind::Pipe && *count == state.setup.capacity + 1 {
+            let writer = state.ends[flight.to.other() as usize].party;
+            self.parties[usize::from(writer.0)].blocked += 1;
+            self.hindered += 1;
+        }
+        self.net.push(flight);
+    }
+
     fn stream_of(&mut self, link: LinkId, from: Role, route: Route, message: &Message) -> Stream {
+        let frame = self.frames;
         let link = &mut self.links[usize::from(link.0)];
         match (link.setup.kind, from, route) {
             (LinkKind::Pipe, ..) | (LinkKind::Http, Role::Server, Route::Usual) => 0,
@@ -764,7 +768,11 @@ impl<A: Actor, J: Judge> World<A, J> {
                 let stream = link.next_stream;
                 link.next_stream += 1;
                 if message.kind == Kind::Request {
-                    link.exchanges.push((stream, *message));
+                    link.exchanges.push(Exchange {
+                        stream,
+                        frame,
+                        request: *message,
+                    });
                 }
                 stream
             }
@@ -795,300 +803,9 @@ impl<A: Actor, J: Judge> World<A, J> {
             Wish::Close { port } => self.close(id, port, origin, door),
             Wish::Exit => {
                 door.event(What::Exit { party: id });
-                self.end_party(id, PartEvent::Exited, origin);
+                self.end_party(id, PartEvent::Exited, origin, door);
             }
         }
-    }
-
-    /// An end closes its link: what it sent still arrives, what is on its way to it is lost.
-    fn close<C: Chooser + ?Sized, S: Sink + ?Sized>(
-        &mut self,
-        id: PartyId,
-        port: Port,
-        origin: Origin,
-        door: &mut Door<'_, C, S>,
-    ) {
-        let end = &self.parties[usize::from(id.0)].ends[usize::from(port.0)];
-        if !end.open {
-            return;
-        }
-        let (link, role) = (end.link, end.role);
-        door.event(What::Close { link, by: role });
-        self.leave(
-            End {
-                party: id,
-                port,
-                role,
-            },
-            link,
-            PartEvent::ClosedByIt,
-            origin,
-        );
-    }
-
-    /// A party is gone, with all its ends.
-    fn end_party(&mut self, id: PartyId, why: PartEvent, origin: Origin) {
-        let party = &mut self.parties[usize::from(id.0)];
-        party.alive = false;
-        self.hindered += 1;
-        party.own.clear();
-        party.timers.clear();
-        for port in 0..party.ends.len() {
-            let end = &self.parties[usize::from(id.0)].ends[port];
-            if end.open {
-                let (link, role) = (end.link, end.role);
-                self.leave(
-                    End {
-                        party: id,
-                        port: Port(port as u8),
-                        role,
-                    },
-                    link,
-                    why,
-                    origin,
-                );
-            }
-        }
-    }
-
-    /// Shuts one end: the judge hears why, the other end will hear of it after what was sent.
-    fn leave(&mut self, end: End, link: LinkId, why: PartEvent, origin: Origin) {
-        let (judge, part) = self.part_mut(end);
-        judge.event(part, end.party, link, why);
-        self.forget_link(end);
-        let loss = Loss {
-            told: Told::Both,
-            forbidden: false,
-        };
-        self.lose_all(loss, |flight| flight.link == link && flight.to == end.role);
-        self.announce_close(link, end.role.other(), origin);
-    }
-
-    /// Puts the end of the link behind everything that is on its way to that end.
-    fn announce_close(&mut self, link: LinkId, to: Role, origin: Origin) {
-        let end = self.end(link, to);
-        if !self.parties[usize::from(end.party.0)].ends[usize::from(end.port.0)].open {
-            return;
-        }
-        // On http the close is the end of the session, on a stream of its own.
-        let stream = match self.links[usize::from(link.0)].setup.kind {
-            LinkKind::Pipe => 0,
-            LinkKind::Http => Stream::MAX,
-        };
-        self.net.push(Flight {
-            link,
-            to,
-            stream,
-            origin,
-            cargo: Cargo::Close,
-        });
-    }
-
-    fn forget_link(&mut self, end: End) {
-        self.parties[usize::from(end.party.0)].ends[usize::from(end.port.0)].open = false;
-    }
-
-    fn fault_options(&self, index: usize) -> FaultOptions {
-        let link = &self.links[usize::from(self.net.flight(index).link.0)].setup;
-        let http = link.kind == LinkKind::Http;
-        let mut options = FaultOptions {
-            list: Fault::ALL,
-            count: 0,
-        };
-        for fault in Fault::ALL {
-            let allowed = match fault {
-                Fault::Delay | Fault::Cut | Fault::Crash => true,
-                Fault::Duplicate => http || link.beyond.duplicate,
-                Fault::Drop => http || link.beyond.drop,
-            };
-            if allowed && self.faults.left(fault) > 0 {
-                options.list[options.count] = fault;
-                options.count += 1;
-            }
-        }
-        options
-    }
-
-    /// A fault befalls the frame of that slot, or its link or receiver.
-    fn befall<C: Chooser + ?Sized, S: Sink + ?Sized>(
-        &mut self,
-        fault: Fault,
-        index: usize,
-        door: &mut Door<'_, C, S>,
-    ) {
-        self.faults.spend(fault);
-        let flight = self.net.flight(index);
-        let (link, to, origin) = (flight.link, flight.to, flight.origin);
-        let Cargo::Frame(frame) = &flight.cargo else {
-            return;
-        };
-        let number = frame.number;
-        let receiver = self.end(link, to).party;
-        let pipe = self.links[usize::from(link.0)].setup.kind == LinkKind::Pipe;
-        let forbidden = pipe && matches!(fault, Fault::Drop | Fault::Duplicate);
-        door.event(What::Fault {
-            fault,
-            frame: number,
-            link,
-            party: receiver,
-            forbidden,
-        });
-        match fault {
-            Fault::Delay => self.net.hold(index, self.now_ms + DELAY_MS),
-            Fault::Duplicate => self.duplicate(index),
-            Fault::Drop => self.drop_frame(index, forbidden),
-            Fault::Cut => {
-                self.links[usize::from(link.0)].cut = true;
-                let loss = Loss {
-                    told: Told::Both,
-                    forbidden: false,
-                };
-                self.lose_all(loss, |flight| flight.link == link);
-                for role in [Role::Client, Role::Server] {
-                    self.announce_close(link, role, origin);
-                }
-            }
-            Fault::Crash => self.end_party(receiver, PartEvent::Crashed, origin),
-        }
-    }
-
-    /// A second copy, youngest of all; on http on a stream of its own, as a retry would be.
-    fn duplicate(&mut self, index: usize) {
-        let mut copy = self.net.flight(index).clone();
-        let link = &mut self.links[usize::from(copy.link.0)];
-        if link.setup.kind == LinkKind::Http && copy.to == Role::Server {
-            copy.stream = link.next_stream;
-            link.next_stream += 1;
-        }
-        let count = &mut link.in_flight[copy.to as usize];
-        *count += 1;
-        if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity + 1 {
-            let writer = link.ends[copy.to.other() as usize].party;
-            self.parties[usize::from(writer.0)].blocked += 1;
-            self.hindered += 1;
-        }
-        self.net.push(copy);
-    }
-
-    /// A frame is lost. On http the exchange goes with it, and the client learns of that.
-    fn drop_frame(&mut self, index: usize, forbidden: bool) {
-        let flight = self.take(index);
-        let link = flight.link;
-        let state = &mut self.links[usize::from(link.0)];
-        let exchange = state
-            .exchanges
-            .iter()
-            .position(|(stream, _)| *stream == flight.stream && flight.stream != 0);
-        let Some(exchange) = exchange else {
-            return self.lose(
-                &flight,
-                Loss {
-                    told: Told::Nobody,
-                    forbidden,
-                },
-            );
-        };
-        let request = state.exchanges.remove(exchange).1;
-        state.broken.push(flight.stream);
-        let loss = Loss {
-            told: Told::Client,
-            forbidden,
-        };
-        self.lose(&flight, loss);
-        let stream = flight.stream;
-        self.lose_all(loss, |other| other.link == link && other.stream == stream);
-        if flight.to == Role::Client {
-            // An answer or what belongs to it is gone, and with it the client's exchange.
-            let client = self.end(link, Role::Client);
-            let (judge, part) = self.part_mut(client);
-            let event = PartEvent::SentLost {
-                message: request,
-                told: true,
-                forbidden,
-            };
-            judge.event(part, client.party, link, event);
-        }
-        self.tell_lost(link, request, flight.origin);
-    }
-
-    /// The client learns that the exchange of its request is lost.
-    fn tell_lost(&mut self, link: LinkId, request: Message, origin: Origin) {
-        let state = &mut self.links[usize::from(link.0)];
-        let stream = state.next_stream;
-        state.next_stream += 1;
-        let cargo = Cargo::Lost(request);
-        self.net.push(Flight {
-            link,
-            to: Role::Client,
-            stream,
-            origin,
-            cargo,
-        });
-    }
-
-    fn lose_all(&mut self, loss: Loss, mut which: impl FnMut(&Flight) -> bool) {
-        while let Some(index) = self.net.first(&mut which) {
-            let flight = self.take(index);
-            self.lose(&flight, loss);
-        }
-    }
-
-    /// Tells the judge that a frame is gone.
-    fn lose(&mut self, flight: &Flight, loss: Loss) {
-        let Cargo::Frame(frame) = &flight.cargo else {
-            return;
-        };
-        let forbidden = loss.forbidden;
-        let message = frame.message;
-        let sender = self.end(flight.link, flight.to.other());
-        let told = loss.told.is(sender.role);
-        let (judge, part) = self.part_mut(sender);
-        judge.event(
-            part,
-            sender.party,
-            flight.link,
-            PartEvent::SentLost {
-                message,
-                told,
-                forbidden,
-            },
-        );
-        let receiver = self.end(flight.link, flight.to);
-        let told = loss.told.is(receiver.role);
-        let (judge, part) = self.part_mut(receiver);
-        judge.event(
-            part,
-            receiver.party,
-            flight.link,
-            PartEvent::InboundLost {
-                message,
-                told,
-                forbidden,
-            },
-        );
-    }
-}
-
-/// How a frame was lost.
-#[derive(Clone, Copy)]
-struct Loss {
-    told: Told,
-    forbidden: bool,
-}
-
-/// Who learns of a loss.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Nobody,
-    /// The client, whose exchange it was.
-    Client,
-    /// Both ends: their link closes.
-    Both,
-}
-
-impl Told {
-    fn is(self, role: Role) -> bool {
-        self == Told::Both || (self == Told::Client && role == Role::Client)
     }
 }
 

@@ -235,6 +235,37 @@ impl Fault {
     }
 }
 
+/// Who learns that a frame was lost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Told {
+    /// Nobody.
+    Nobody,
+    /// The client, whose exchange it was.
+    Client,
+    /// Both ends: their link closes.
+    Both,
+}
+
+impl Told {
+    /// All of them.
+    pub const ALL: [Told; 3] = [Told::Nobody, Told::Client, Told::Both];
+
+    /// Who learns of it, in one lower-case word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Told::Nobody => "nobody",
+            Told::Client => "client",
+            Told::Both => "both",
+        }
+    }
+
+    /// Whether the end of that role learns of it.
+    pub fn is(self, role: Role) -> bool {
+        self == Told::Both || (self == Told::Client && role == Role::Client)
+    }
+}
+
 /// Where a choice was asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
@@ -351,6 +382,28 @@ pub enum What<'a> {
         /// Whether the link's kind forbids it: then the transport is to blame for what follows.
         forbidden: bool,
     },
+    /// A frame is lost on its way: dropped, or its exchange, link or receiver is gone.
+    Lost {
+        /// The frame's number.
+        frame: FrameNo,
+        /// The link.
+        link: LinkId,
+        /// The end that it travelled to.
+        to: Role,
+        /// Who learns of it.
+        told: Told,
+        /// Whether the link's kind forbids the loss.
+        forbidden: bool,
+    },
+    /// With an answer, or something on its way beside it, the exchange of this request is lost.
+    ExchangeLost {
+        /// The request's frame number.
+        frame: FrameNo,
+        /// The link.
+        link: LinkId,
+        /// Whether the link's kind forbids the loss.
+        forbidden: bool,
+    },
     /// A party's timer fired.
     Timer {
         /// The party.
@@ -371,6 +424,13 @@ pub enum What<'a> {
         link: LinkId,
         /// The end that closed it.
         by: Role,
+    },
+    /// An end learns that its link is closed.
+    Closed {
+        /// The link.
+        link: LinkId,
+        /// The end that learns of it.
+        to: Role,
     },
     /// A party's program ended by itself, with its links.
     Exit {

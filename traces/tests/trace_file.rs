@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use mcpsim_traces::event::{
     Choice, Event, Fault, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Site,
-    What,
+    Told, What,
 };
 use mcpsim_traces::file::{
     End, EndFinding, Header, Link, OwnedEvent, OwnedWhat, Party, PartyRole, TraceReader,
@@ -84,6 +84,32 @@ fn write(events: &[(u64, OwnedWhat)], findings: &[EndFinding]) -> Vec<u8> {
                 link: *link,
                 party: *party,
                 forbidden: *forbidden,
+            },
+            OwnedWhat::Lost {
+                frame,
+                link,
+                to,
+                told,
+                forbidden,
+            } => What::Lost {
+                frame: *frame,
+                link: *link,
+                to: *to,
+                told: *told,
+                forbidden: *forbidden,
+            },
+            OwnedWhat::ExchangeLost {
+                frame,
+                link,
+                forbidden,
+            } => What::ExchangeLost {
+                frame: *frame,
+                link: *link,
+                forbidden: *forbidden,
+            },
+            OwnedWhat::Closed { link, to } => What::Closed {
+                link: *link,
+                to: *to,
             },
             OwnedWhat::Timer { party, tag } => What::Timer {
                 party: *party,
@@ -220,6 +246,13 @@ fn any_what() -> impl Strategy<Value = OwnedWhat> {
             .prop_map(|(fault, frame, link, party, forbidden)| {
                 OwnedWhat::Fault { fault, frame, link, party, forbidden }
             }),
+        1 => (1u32.., link(), any_role(), proptest::sample::select(&Told::ALL[..]), any::<bool>())
+            .prop_map(|(frame, link, to, told, forbidden)| {
+                OwnedWhat::Lost { frame, link, to, told, forbidden }
+            }),
+        1 => (1u32.., link(), any::<bool>())
+            .prop_map(|(frame, link, forbidden)| OwnedWhat::ExchangeLost { frame, link, forbidden }),
+        1 => (link(), any_role()).prop_map(|(link, to)| OwnedWhat::Closed { link, to }),
         1 => (party(), any::<u32>()).prop_map(|(party, tag)| OwnedWhat::Timer { party, tag }),
         1 => (party(), any::<u32>()).prop_map(|(party, tag)| OwnedWhat::Own { party, tag }),
         1 => (link(), any_role()).prop_map(|(link, by)| OwnedWhat::Close { link, by }),

@@ -3,7 +3,9 @@
 use std::io::BufRead;
 
 use crate::encode::Encoder;
-use crate::event::{Choice, Fault, FrameNo, Label, LinkId, Origin, PartyId, Role, Site, Stream};
+use crate::event::{
+    Choice, Fault, FrameNo, Label, LinkId, Origin, PartyId, Role, Site, Stream, Told,
+};
 use crate::file::header::Header;
 use crate::file::json::{Members, Read, Value, Wrong, object_of_line, quoted};
 use crate::file::{DIGEST_SALT, End, EndFinding};
@@ -69,6 +71,28 @@ pub enum OwnedWhat {
         /// Whether the link's kind forbids it.
         forbidden: bool,
     },
+    /// A frame is lost on its way.
+    Lost {
+        /// The frame's number.
+        frame: FrameNo,
+        /// The link.
+        link: LinkId,
+        /// The end that it travelled to.
+        to: Role,
+        /// Who learns of it.
+        told: Told,
+        /// Whether the link's kind forbids the loss.
+        forbidden: bool,
+    },
+    /// The exchange of this request is lost.
+    ExchangeLost {
+        /// The request's frame number.
+        frame: FrameNo,
+        /// The link.
+        link: LinkId,
+        /// Whether the link's kind forbids the loss.
+        forbidden: bool,
+    },
     /// A party's timer fired.
     Timer {
         /// The party.
@@ -89,6 +113,13 @@ pub enum OwnedWhat {
         link: LinkId,
         /// The end that closed it.
         by: Role,
+    },
+    /// An end learns that its link is closed.
+    Closed {
+        /// The link.
+        link: LinkId,
+        /// The end that learns of it.
+        to: Role,
     },
     /// A party's program ended by itself.
     Exit {
@@ -329,9 +360,23 @@ enum Entry {
     End(End),
 }
 
-const KINDS: [&str; 13] = [
-    "send", "recv", "choice", "open", "close", "exit", "fault", "timer", "own", "calm", "quiet",
-    "note", "end",
+const KINDS: [&str; 16] = [
+    "send",
+    "recv",
+    "choice",
+    "open",
+    "close",
+    "closed",
+    "exit",
+    "fault",
+    "lost",
+    "exchange_lost",
+    "timer",
+    "own",
+    "calm",
+    "quiet",
+    "note",
+    "end",
 ];
 
 /// What a line's values are held against.
@@ -395,9 +440,19 @@ impl Context<'_> {
                 frame: members.take("frame").map_or(Ok(0), frame)?,
                 link: self.link(members.need("link")?)?,
                 party: self.party(members.need("party")?)?,
-                forbidden: members
-                    .take("forbidden")
-                    .map_or(Ok(false), Value::boolean)?,
+                forbidden: forbidden(members)?,
+            },
+            "lost" => OwnedWhat::Lost {
+                frame: frame(value)?,
+                link: self.link(members.need("link")?)?,
+                to: role(members.need("to")?)?,
+                told: members.need("told")?.word(&Told::ALL, Told::as_str)?,
+                forbidden: forbidden(members)?,
+            },
+            "exchange_lost" => OwnedWhat::ExchangeLost {
+                frame: frame(value)?,
+                link: self.link(members.need("link")?)?,
+                forbidden: forbidden(members)?,
             },
             "timer" => OwnedWhat::Timer {
                 tag: value.integer()?,
@@ -410,6 +465,10 @@ impl Context<'_> {
             "close" => OwnedWhat::Close {
                 link: self.link(value)?,
                 by: role(members.need("by")?)?,
+            },
+            "closed" => OwnedWhat::Closed {
+                link: self.link(value)?,
+                to: role(members.need("to")?)?,
             },
             "exit" => OwnedWhat::Exit {
                 party: self.party(value)?,
@@ -447,6 +506,9 @@ const fn noun(kind: &'static str) -> &'static str {
         b"choice" => "a choice",
         b"open" => "an open",
         b"close" => "a close",
+        b"closed" => "a closed",
+        b"lost" => "a lost",
+        b"exchange_lost" => "an exchange_lost",
         b"exit" => "an exit",
         b"fault" => "a fault",
         b"timer" => "a timer",
@@ -462,6 +524,10 @@ fn frame(value: Value<'_>) -> Read<FrameNo> {
         0 => Err(value.wrong("frames are numbered from 1")),
         number => Ok(number),
     }
+}
+
+fn forbidden(members: &mut Members<'_>) -> Read<bool> {
+    members.take("forbidden").map_or(Ok(false), Value::boolean)
 }
 
 fn role(value: Value<'_>) -> Read<Role> {

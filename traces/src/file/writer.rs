@@ -106,15 +106,41 @@ impl EventText {
                 }
                 put_link(out, ",\"link\":", link);
                 put_party(out, ",\"party\":", party);
-                if forbidden {
-                    put(out, ",\"forbidden\":true");
-                }
+                put_forbidden(out, forbidden);
+            }
+            What::Lost {
+                frame,
+                link,
+                to,
+                told,
+                forbidden,
+            } => {
+                put(out, "\"lost\":");
+                put_number(out, u64::from(frame));
+                put_link(out, ",\"link\":", link);
+                put_word(out, ",\"to\":\"", to.as_str());
+                put_word(out, ",\"told\":\"", told.as_str());
+                put_forbidden(out, forbidden);
+            }
+            What::ExchangeLost {
+                frame,
+                link,
+                forbidden,
+            } => {
+                put(out, "\"exchange_lost\":");
+                put_number(out, u64::from(frame));
+                put_link(out, ",\"link\":", link);
+                put_forbidden(out, forbidden);
             }
             What::Timer { party, tag } => put_tag(out, "\"timer\":", tag, party),
             What::Own { party, tag } => put_tag(out, "\"own\":", tag, party),
             What::Close { link, by } => {
                 put_link(out, "\"close\":", link);
                 put_word(out, ",\"by\":\"", by.as_str());
+            }
+            What::Closed { link, to } => {
+                put_link(out, "\"closed\":", link);
+                put_word(out, ",\"to\":\"", to.as_str());
             }
             What::Exit { party } => put_party(out, "\"exit\":", party),
             What::Calm => put(out, "\"calm\":true"),
@@ -170,6 +196,12 @@ fn put_link(out: &mut Vec<u8>, before: &str, link: LinkId) {
 fn put_party(out: &mut Vec<u8>, before: &str, party: PartyId) {
     put(out, before);
     put_number(out, u64::from(party.0));
+}
+
+fn put_forbidden(out: &mut Vec<u8>, forbidden: bool) {
+    if forbidden {
+        put(out, ",\"forbidden\":true");
+    }
 }
 
 fn put_tag(out: &mut Vec<u8>, before: &str, tag: u32, party: PartyId) {
