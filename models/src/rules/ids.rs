@@ -318,22 +318,23 @@ impl Part {
             self.drop_own(at);
             return Taken::New;
         }
-        self.own[at].flags |= open::REUSED;
         if is_settled {
+            self.drop_own(at);
             let text = format!(
                 "the id {} was used before in this session; {} needs a new one",
                 own.id,
                 name(message)
             );
             self.broken(cx, &ID_REUSED_BY_SENDER, &frames, text);
-        } else {
-            let text = format!(
-                "{} takes the id {}, whose request has no answer yet",
-                name(message),
-                own.id
-            );
-            self.broken(cx, &ID_REUSED_WHILE_ACTIVE, &frames, text);
+            return Taken::Again;
         }
+        self.own[at].flags |= open::REUSED;
+        let text = format!(
+            "{} takes the id {}, whose request has no answer yet",
+            name(message),
+            own.id
+        );
+        self.broken(cx, &ID_REUSED_WHILE_ACTIVE, &frames, text);
         Taken::Shared
     }
 
