@@ -211,7 +211,7 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "cancels-the-newest",
         about: "The server stops its newest work on a cancellation, whichever request that names.",
-        scenario: "cancel-on-timeout",
+        scenario: "mixed-ids",
         at: Server,
         rule: "request-unanswered",
         blame: Blame::Server,
@@ -285,7 +285,7 @@ const FAULTS: &[Fault] = &[
         at: Server,
         rule: "peer-died",
         blame: Blame::Server,
-        needs_schedule: true,
+        needs_schedule: false,
         defect: Defect::DiesOnBatch,
     },
     Fault {

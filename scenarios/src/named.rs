@@ -122,6 +122,10 @@ fn cancel_on_timeout() -> Scenario {
             cancel_after_progress: Some(1),
             ..counting(3)
         },
+        Step {
+            of: Some(3),
+            ..Step::plain(Act::Cancel)
+        },
     ];
     pair(
         "cancel-on-timeout",
@@ -135,21 +139,17 @@ fn cancel_on_timeout() -> Scenario {
 fn mixed_ids() -> Scenario {
     let steps = vec![
         Step::call(Tool::Slow, 1),
-        Step::call(Tool::Slow, 2),
+        Step {
+            cancel_soon: true,
+            ..Step::call(Tool::Slow, 2)
+        },
         Step::call(Tool::Slow, 3),
         Step::plain(Act::Ping),
-        Step {
-            of: Some(2),
-            ..Step::plain(Act::Cancel)
-        },
-        Step {
-            of: Some(3),
-            ..Step::plain(Act::Cancel)
-        },
+        Step::call(Tool::Slow, 5),
     ];
     let mut scenario = pair(
         "mixed-ids",
-        "The client's ids are 1, \"1\", 2, \"2\", …, and some of its calls are cancelled.",
+        "The client's ids are 1, \"1\", 2, \"2\", …, and one of its calls is cancelled.",
         Transport::Pipe,
         5,
         steps,

@@ -1,0 +1,233 @@
+//! The fault catalogue and the reference peers against the judge: every fault is found with its rule and
+//! blame, nobody else is blamed, and peers without a defect stay clean.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcpsim_scenarios::scenario::PartyRole;
+use mcpsim_scenarios::{Fault, Scenario, ScenarioCase, faults, play, scenario, scenarios};
+use mcpsim_sim::choose::{Dice, Script, derive_seed};
+use mcpsim_sim::shrink::{Target, shrink};
+use mcpsim_traces::event::{Choice, Choices, Event, Nothing, PartyId, Sink, What};
+use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
+
+/// Runs of each fault: each is found in at least one of a dozen.
+const RUNS: u64 = 300;
+
+fn counts(finding: &Finding) -> bool {
+    finding.verdict == Verdict::Broken && finding.severity > Severity::Note
+}
+
+fn named(fault: &Fault) -> &'static Scenario {
+    scenario(fault.scenario).unwrap_or_else(|| panic!("{} names no scenario", fault.name))
+}
+
+/// One run of a fault: what counts of what was found, and the choices.
+fn run(fault: &Fault, index: u64) -> (Vec<Finding>, Vec<Choice>) {
+    let mut choices = Choices::default();
+    let mut dice = Dice::new(derive_seed(1, index));
+    let outcome = play(named(fault), Some(fault.name), &mut dice, &mut choices).expect("valid");
+    let findings = outcome.findings.into_iter().filter(counts).collect();
+    (findings, choices.0)
+}
+
+fn target(fault: &Fault) -> Target {
+    Target {
+        rule: fault.rule,
+        blame: fault.blame,
+    }
+}
+
+/// The party that has the defect.
+fn culprit(fault: &Fault) -> PartyId {
+    let party = named(fault)
+        .parties
+        .iter()
+        .position(|party| party.role == fault.at);
+    PartyId(party.expect("the scenario has a party for the fault") as u8)
+}
+
+#[test]
+fn every_fault_is_found_with_its_rule_and_blame() {
+    for fault in faults() {
+        let (mut first, mut clean) = (None, 0);
+        for index in 0..RUNS {
+            let (findings, _) = run(fault, index);
+            clean += u32::from(findings.is_empty());
+            if target(fault).is_in(&findings) {
+                first.get_or_insert(index);
+            }
+            for finding in &findings {
+                assert_eq!(
+                    finding.party,
+                    culprit(fault),
+                    "{} in run {index}: {} of {:?}: {}",
+                    fault.name,
+                    finding.rule,
+                    finding.blame,
+                    finding.message
+                );
+            }
+        }
+        println!(
+            "{}: first in run {first:?}, {clean} of {RUNS} clean",
+            fault.name
+        );
+        assert!(
+            first.is_some(),
+            "{} is never found as {}",
+            fault.name,
+            fault.rule
+        );
+        assert_eq!(
+            clean > 0,
+            fault.needs_schedule,
+            "{}: {clean} of {RUNS} clean",
+            fault.name
+        );
+    }
+}
+
+/// A client's fault is never blamed on a server, nor a server's on a client; a gateway is both.
+#[test]
+fn blame_stays_on_the_side_of_the_fault() {
+    for fault in faults() {
+        let other = match fault.at {
+            PartyRole::Client => Blame::Server,
+            PartyRole::Server => Blame::Client,
+            PartyRole::Gateway => continue,
+        };
+        for index in 0..RUNS {
+            let (findings, _) = run(fault, index);
+            let wrong = findings.iter().find(|finding| finding.blame == other);
+            assert_eq!(wrong, None, "{} in run {index}", fault.name);
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_is_complete() {
+    assert!(faults().len() >= 22);
+    assert!(faults().iter().filter(|fault| fault.needs_schedule).count() >= 5);
+    for (at, fault) in faults().iter().enumerate() {
+        assert!(
+            faults()[..at].iter().all(|other| other.name != fault.name),
+            "{}",
+            fault.name
+        );
+        assert!(fault.about.ends_with('.'), "{}", fault.name);
+        let rule = mcpsim_models::rule(fault.rule);
+        assert!(
+            rule.is_some(),
+            "{}: there is no rule {}",
+            fault.name,
+            fault.rule
+        );
+    }
+}
+
+/// Twenty thousand schedules over all scenarios, on as many threads as there are.
+#[test]
+fn reference_peers_stay_clean() {
+    const SCHEDULES: usize = 20_000;
+    let next = AtomicUsize::new(0);
+    let work = || loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        if at >= SCHEDULES {
+            return;
+        }
+        let scenario = &scenarios()[at % scenarios().len()];
+        let seed = derive_seed(2, (at / scenarios().len()) as u64);
+        let outcome = play(scenario, None, &mut Dice::new(seed), &mut Nothing).expect("valid");
+        let broken = outcome.findings.iter().find(|finding| counts(finding));
+        assert_eq!(broken, None, "{} with seed {seed}", scenario.name);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+}
+
+/// Every event in one line of text, and its choices.
+#[derive(Default)]
+struct Lines(String);
+
+impl Sink for Lines {
+    fn event(&mut self, event: &Event<'_>) {
+        use std::fmt::Write;
+        if let What::Send { text, .. } = event.what {
+            let mut bytes = vec![];
+            text.write(&mut bytes);
+            self.0.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        writeln!(self.0, "{} {:?}", event.at_ms, event.what).expect("a string takes everything");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_events_and_findings() {
+    for scenario in scenarios() {
+        let once = |seed| {
+            let mut lines = Lines::default();
+            let outcome = play(scenario, None, &mut Dice::new(seed), &mut lines).expect("valid");
+            (lines.0, outcome)
+        };
+        for seed in [1, 1 << 52] {
+            assert_eq!(once(seed), once(seed), "{} with seed {seed}", scenario.name);
+        }
+    }
+}
+
+/// Every fault's first failure shrinks to something small that strictly replays to the same finding,
+/// and of which no piece can be spared.
+#[test]
+fn failures_shrink_to_what_repeats_them() {
+    let mut executions = vec![];
+    for fault in faults() {
+        let failing = (0..RUNS).map(|index| run(fault, index));
+        let (_, choices) = failing
+            .into_iter()
+            .find(|(findings, _)| target(fault).is_in(findings))
+            .expect("found above");
+        let case = ScenarioCase::new(named(fault).clone(), Some(fault.name)).expect("valid");
+        let shrunk = shrink(case, &choices, &target(fault), 5_000).expect("it failed before");
+        assert!(shrunk.minimal, "{}", fault.name);
+        let frames = shrunk.attempt.frames;
+        executions.push(shrunk.executions);
+        println!(
+            "{}: {frames} frames after {} executions",
+            fault.name, shrunk.executions
+        );
+        let most = if fault.at == PartyRole::Gateway {
+            19
+        } else {
+            11
+        };
+        assert!(
+            frames <= most,
+            "{}: {frames} frames\n{}",
+            fault.name,
+            shrunk.case.scenario().to_json()
+        );
+
+        let own = shrunk.case.own_choices(&shrunk.attempt.choices);
+        let mut script = Script::new(&own);
+        let target = target(fault);
+        let outcome = mcpsim_scenarios::play_until(
+            shrunk.case.scenario(),
+            Some(fault.name),
+            &mut script,
+            &mut Nothing,
+            |findings| target.is_in(findings),
+        );
+        assert_eq!(script.drift(), None, "{}", fault.name);
+        assert!(
+            target.is_in(&outcome.expect("valid").findings),
+            "{}",
+            fault.name
+        );
+    }
+    executions.sort_unstable();
+    println!("median {} executions", executions[executions.len() / 2]);
+}

@@ -1,0 +1,312 @@
+//! Scenario files: what is wrong is named with its place, and what is right survives writing and reading.
+
+use mcpsim_scenarios::scenario::{
+    Act, Beyond, Bounds, Faults, Ids, Link, Party, PartyRole, Routing, Scenario, Step, Transport,
+};
+use mcpsim_scenarios::{Scenario as Reexported, scenarios};
+use mcpsim_traces::message::{Capabilities, Capability, Tool};
+use proptest::prelude::*;
+
+const GOOD: &str = r#"{
+  "name": "mine",
+  "parties": [
+    {"name": "c", "role": "client", "window": 2},
+    {"name": "s", "role": "server"}
+  ],
+  "links": [{"kind": "pipe", "client": "c", "server": "s"}],
+  "workload": {
+    "c": [
+      {"do": "call", "tool": "count", "n": 2, "progress": true},
+      {"do": "cancel", "of": 1}
+    ]
+  }
+}"#;
+
+/// Replaces `old` in the good file and expects that error.
+fn check(old: &str, new: &str, expected: &str) {
+    assert_eq!(GOOD.matches(old).count(), 1, "`{old}` stands there once");
+    let text = GOOD.replace(old, new);
+    let said = match Reexported::parse(&text) {
+        Ok(_) => "(no error)".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(said, expected, "with {new}");
+}
+
+#[test]
+fn the_good_file_is_good() {
+    let scenario = Scenario::parse(GOOD).expect("valid");
+    assert_eq!(scenario.workload["c"].len(), 2);
+    assert_eq!(scenario.parties[0].window, 2);
+}
+
+#[test]
+fn unknown_names_are_placed_and_the_nearest_is_offered() {
+    check(
+        "\"window\"",
+        "\"widow\"",
+        "4:37: unknown key `widow`; did you mean `window`?",
+    );
+    check(
+        "\"progress\": true",
+        "\"proggress\": true",
+        "10:47: unknown key `proggress`; did you mean `progress`?",
+    );
+    check(
+        "\"pipe\"",
+        "\"pip\"",
+        "7:22: unknown value `pip`; did you mean `pipe`?",
+    );
+    check(
+        "\"tool\": \"count\"",
+        "\"tool\": \"cuont\"",
+        "10:30: unknown tool `cuont`; did you mean `count`?",
+    );
+    check(
+        "\"n\": 2",
+        "\"zzzzzzz\": 2",
+        "10:39: unknown key `zzzzzzz`; known here: do, tool, n, progress, timeout_ms, cancel_after_progress, cancel_soon, of",
+    );
+    check(
+        "\"role\": \"server\"",
+        "\"role\": \"server\", \"capabilities\": [\"tool\"]",
+        "5:54: unknown capability `tool`; did you mean `tools`?",
+    );
+}
+
+#[test]
+fn what_is_no_json_is_placed() {
+    check("\"mine\",", "\"mine\"", "3:3: expected `,` or `}`");
+    check(
+        "\"name\": \"mine\",",
+        "\"name\": \"mine\", \"name\": \"x\",",
+        "2:19: `name` stands here twice",
+    );
+    check(
+        "\"n\": 2",
+        "\"n\": -2",
+        "10:45: invalid value: integer `-2`, expected u32",
+    );
+    check(
+        "      {\"do\": \"cancel\", \"of\": 1}\n    ]",
+        "      {\"do\": \"cancel\", \"of\": 1}\n    ], \"c\": []",
+        "12:8: `c` stands here twice",
+    );
+    check("\"kind\": \"pipe\", ", "", "7:42: `kind` is missing");
+}
+
+#[test]
+fn what_makes_no_world_is_placed_with_the_reason() {
+    check(
+        "\"client\": \"c\"",
+        "\"client\": \"cc\"",
+        "7:40: there is no party `cc`; did you mean `c`?",
+    );
+    check(
+        "\"client\": \"c\"",
+        "\"client\": \"s\"",
+        "7:40: `s` is a server and has no client end",
+    );
+    check(
+        "\"server\": \"s\"}]",
+        "\"server\": \"s\"},\n {\"kind\": \"pipe\", \"client\": \"c\", \"server\": \"s\"}]",
+        "8:29: client `c` has a link already, and one end only",
+    );
+    check(
+        "\"server\": \"s\"}]",
+        "\"server\": \"s\", \"capacity\": 0}]",
+        "7:72: a pipe that holds no frame blocks for ever",
+    );
+    check(
+        "\"window\": 2",
+        "\"window\": 0",
+        "4:47: a window of 0 lets no step begin",
+    );
+    check(
+        "\"role\": \"server\"}",
+        "\"role\": \"server\", \"window\": 3}",
+        "5:47: `window` is for a client; `s` is a server",
+    );
+    check(
+        "\"name\": \"s\"",
+        "\"name\": \"c\"",
+        "5:14: there are two parties named `c`",
+    );
+    check(
+        "\"c\": [\n",
+        "\"s\": [\n",
+        "9:10: `s` is a server: only clients have a workload",
+    );
+    check(
+        "\"of\": 1",
+        "\"of\": 2",
+        "11:30: the step to cancel must be an earlier one",
+    );
+    check(
+        ", \"of\": 1",
+        "",
+        "11:7: a cancel needs `of`: the number of an earlier step, from 1",
+    );
+    check(
+        ", \"tool\": \"count\", \"n\": 2, \"progress\": true",
+        "",
+        "10:14: a call needs a `tool`",
+    );
+    check(
+        "\"links\"",
+        "\"bounds\": {\"steps_max\": 0},\n  \"links\"",
+        "7:27: a run of 0 steps shows nothing",
+    );
+    check(
+        "\"links\"",
+        "\"faults\": {\"drop\": 1},\n  \"links\"",
+        "7:22: no link can drop a frame: a pipe does it only with `beyond`",
+    );
+    check(
+        "\"server\": \"s\"}]",
+        "\"server\": \"s\", \"beyond\": {\"drop\": true}}]",
+        "7:79: the budget of `faults.drop` is 0: it never happens",
+    );
+    check(
+        "\"role\": \"server\"",
+        "\"role\": \"server\", \"capabilities\": [\"tools.listChanged\"]",
+        "5:53: `tools.listChanged` needs the capability above it",
+    );
+    check(
+        "\"role\": \"server\"}",
+        "\"role\": \"server\"}, {\"name\": \"t\", \"role\": \"server\"}",
+        "5:47: server `t` has no link",
+    );
+}
+
+#[test]
+fn a_client_without_work_is_refused() {
+    let text = GOOD.replace("\"c\": [\n      {\"do\": \"call\", \"tool\": \"count\", \"n\": 2, \"progress\": true},\n      {\"do\": \"cancel\", \"of\": 1}\n    ]", "\"c\": []");
+    let error = Scenario::parse(&text).expect_err("nothing to do");
+    assert_eq!(error.to_string(), "9:10: client `c` has nothing to do");
+}
+
+#[test]
+fn gateways_in_a_ring_are_refused() {
+    let mut scenario = mcpsim_scenarios::scenario("gateway")
+        .expect("named")
+        .clone();
+    scenario.parties[2].role = PartyRole::Gateway;
+    scenario.links.push(Link {
+        client: "even".to_owned(),
+        server: "gateway".to_owned(),
+        ..scenario.links[0].clone()
+    });
+    let mistake = scenario.check().expect_err("a ring");
+    assert!(mistake.to_string().contains("ring"), "{mistake}");
+}
+
+#[test]
+fn deep_and_broken_texts_do_not_panic() {
+    for text in [
+        "",
+        "[",
+        "nul",
+        "{\"name\":",
+        "\u{feff}{}",
+        "{\"name\": \"é\", \"partis\": []}",
+    ] {
+        let error = Scenario::parse(text).expect_err("no scenario");
+        assert!(error.line >= 1 && error.column >= 1, "{text}: {error}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(Scenario::parse(&deep).is_err());
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let tool = proptest::sample::select(&Tool::ALL[..]);
+    let timeout = proptest::option::of(1u32..100);
+    prop_oneof![
+        (tool, 0u32..9, any::<bool>(), timeout.clone(), any::<bool>()).prop_map(
+            |(tool, n, progress, timeout_ms, cancel_soon)| Step {
+                progress,
+                timeout_ms,
+                cancel_soon,
+                cancel_after_progress: progress.then_some(2),
+                ..Step::call(tool, n)
+            }
+        ),
+        timeout.prop_map(|timeout_ms| Step {
+            timeout_ms,
+            ..Step::plain(Act::Ping)
+        }),
+        Just(Step::plain(Act::ListTools)),
+        Just(Step::plain(Act::RootsChanged)),
+        Just(Step::plain(Act::Batch)),
+    ]
+}
+
+prop_compose! {
+    fn any_scenario()(
+        steps in proptest::collection::vec(any_step(), 1..6),
+        window in 1u32..9,
+        first_id in any::<i64>(),
+        ids in proptest::sample::select(vec![Ids::Numbers, Ids::Text, Ids::Mixed]),
+        flags in any::<(bool, bool, bool)>(),
+        declared in proptest::option::of(any::<(bool, bool)>()),
+        kind in proptest::sample::select(vec![Transport::Pipe, Transport::Http]),
+        faults in any::<(u8, u8, u8, u8, u8)>(),
+        capacity in 1u32..100,
+        steps_max in 1u32..1_000_000,
+        name in "[a-z\"\\\\é]{1,8}",
+    ) -> Scenario {
+        let mut client = Party::plain(&name, PartyRole::Client);
+        client.window = window;
+        client.first_id = first_id;
+        client.ids = ids;
+        client.hesitates = flags.0;
+        client.closes = flags.1;
+        client.capabilities = declared.map(|(sampling, roots)| {
+            let mut set = Capabilities::NONE;
+            if sampling { set.insert(Capability::Sampling); }
+            if roots { set.insert(Capability::Roots); set.insert(Capability::RootsListChanged); }
+            set
+        });
+        let mut server = Party::plain("the server", PartyRole::Server);
+        server.pings = flags.2;
+        server.routing = Routing::Value;
+        let http = kind == Transport::Http;
+        Scenario {
+            name: format!("of {name}"),
+            about: String::new(),
+            parties: vec![client, server],
+            links: vec![Link { kind, client: name.clone(), server: "the server".to_owned(), capacity, beyond: Beyond { reorder: flags.2, ..Beyond::default() } }],
+            workload: [(name, steps)].into(),
+            faults: Faults {
+                delay: faults.0,
+                duplicate: if http { faults.1 } else { 0 },
+                drop: if http { faults.2 } else { 0 },
+                cut: faults.3,
+                crash: faults.4,
+            },
+            bounds: Bounds { steps_max, ..Bounds::default() },
+        }
+    }
+}
+
+proptest! {
+    /// Reading what was written gives the same scenario, and writing it again the same text.
+    #[test]
+    fn writing_and_reading_is_the_identity(scenario in any_scenario()) {
+        prop_assert_eq!(scenario.check(), Ok(()));
+        let text = scenario.to_json();
+        let read = Scenario::parse(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(&read, &scenario);
+        prop_assert_eq!(read.to_json(), text);
+    }
+
+    /// No cut of a scenario is an error without a place, and none panics.
+    #[test]
+    fn cut_files_are_refused(at in 0usize..2_000) {
+        let text = scenarios()[0].to_json();
+        let cut = at % text.len();
+        if text.is_char_boundary(cut) && cut < text.trim_end().len() {
+            prop_assert!(Scenario::parse(&text[..cut]).is_err());
+        }
+    }
+}
