@@ -310,6 +310,16 @@ impl Observer {
                 blame: None,
             },
         );
+        if verdict == Verdict::Broken {
+            // What is left may have been answered by a stray.
+            let report = Report {
+                verdict: Verdict::Unsure,
+                severity,
+                because: "a stray answer may have been meant for it",
+                blame: None,
+            };
+            self.report_open(|open, _| open.is_hazy, &report);
+        }
     }
 
     /// The findings so far, in the order in which they were made.

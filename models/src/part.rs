@@ -182,6 +182,8 @@ pub(crate) struct Rare {
     pub(crate) early_cancels: Vec<(Key, FrameNo)>,
     /// The latest answers that the party sent, for findings that name two frames.
     pub(crate) answers: Vec<(Key, FrameNo)>,
+    /// The latest answers that ended a token's series.
+    pub(crate) token_answers: Vec<(Key, FrameNo)>,
     /// Answers of the array that is being judged.
     pub(crate) batch_answers: Vec<Key>,
     /// The last notification toward the party.
@@ -432,7 +434,7 @@ impl Part {
             self.settle_run_before(cx, message);
         }
         let is_bad = message.conditions.intersects(BAD);
-        if !message.conditions.is_empty() {
+        if !message.conditions.is_empty() || message.kind == Kind::Error {
             self.form(cx, message);
         }
         match message.kind {
@@ -782,25 +784,34 @@ impl Part {
         if let Some(at) = self.inn.iter().position(|request| request.cancel.is_some()) {
             let request = self.drop_in(at);
             self.answerable(request.id);
-            self.retire_tokens(request.id, false);
+            self.retire_tokens(request.id, false, 0);
         }
     }
 
-    /// The tokens of a request that is answered (or, with `is_done` false, no longer followed).
-    pub(crate) fn retire_tokens(&mut self, id: Key, is_done: bool) {
-        if let Some(tokens) = &mut self.tokens {
-            let (done, open_ended) = (&mut tokens.done, &mut tokens.open_ended);
-            tokens.inn.retain(|series| {
-                if series.id != id {
-                    return true;
-                }
-                if is_done {
-                    done.insert(series.token);
-                } else {
-                    open_ended.insert(series.token);
-                }
-                false
-            });
+    /// The tokens of a request that is answered by that frame (or, with `is_done` false, no longer
+    /// followed).
+    pub(crate) fn retire_tokens(&mut self, id: Key, is_done: bool, frame: FrameNo) {
+        let Some(tokens) = &mut self.tokens else {
+            return;
+        };
+        let mut retired = vec![];
+        tokens.inn.retain(|series| {
+            let is_other = series.id != id;
+            if !is_other {
+                retired.push(series.token);
+            }
+            is_other
+        });
+        for token in retired {
+            if is_done {
+                tokens.done.insert(token);
+            } else {
+                tokens.open_ended.insert(token);
+            }
+            if is_done && frame != 0 {
+                let rare = self.rare.get_or_insert_with(Box::default);
+                push_latest(&mut rare.token_answers, (token, frame));
+            }
         }
     }
 
@@ -927,17 +938,26 @@ impl Part {
         if frame == 0 {
             return;
         }
-        let answers = &mut self.rare().answers;
-        if answers.len() >= ANSWERS_MAX {
-            answers.drain(..ANSWERS_MAX / 2);
-        }
-        answers.push((id, frame));
+        push_latest(&mut self.rare().answers, (id, frame));
     }
 
     pub(crate) fn answer_frame(&self, id: Key) -> FrameNo {
         self.rare
             .as_ref()
             .and_then(|rare| rare.answers.iter().rev().find(|(known, _)| *known == id))
+            .map_or(0, |(_, frame)| *frame)
+    }
+
+    /// The answer that ended a token's series.
+    pub(crate) fn token_answer_frame(&self, token: Key) -> FrameNo {
+        self.rare
+            .as_ref()
+            .and_then(|rare| {
+                rare.token_answers
+                    .iter()
+                    .rev()
+                    .find(|(known, _)| *known == token)
+            })
             .map_or(0, |(_, frame)| *frame)
     }
 
@@ -1029,6 +1049,14 @@ impl Rare {
             encoder.key(*id);
         }
     }
+}
+
+/// Keeps the latest few.
+fn push_latest(list: &mut Vec<(Key, FrameNo)>, entry: (Key, FrameNo)) {
+    if list.len() >= ANSWERS_MAX {
+        list.drain(..ANSWERS_MAX / 2);
+    }
+    list.push(entry);
 }
 
 /// Whether such a request stays open for as long as its sender likes.

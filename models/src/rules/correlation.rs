@@ -159,9 +159,9 @@ impl Part {
         }
         if self.tokens.is_some() {
             // A task goes on reporting after its request was answered.
-            self.retire_tokens(request.id, !message.has(Condition::TaskCreated));
+            self.retire_tokens(request.id, !message.has(Condition::TaskCreated), cx.frame);
         }
-        if request.cancel.is_some() {
+        if request.cancel.is_some() && request.flags & open::REUSED == 0 {
             self.answered_after_cancel(cx, &request);
         }
         if request.method == Method::Initialize {
@@ -212,7 +212,7 @@ impl Part {
             let request = self.drop_in(at);
             self.proven(request.fact);
             self.answered.insert(request.id);
-            self.retire_tokens(request.id, true);
+            self.retire_tokens(request.id, true, cx.frame);
             let text = format!(
                 "the answer to {} has the id {id}; it repeats the id, with its type",
                 request.id

@@ -305,7 +305,7 @@ impl Part {
         }
         if is_done == Used::Before {
             let text = format!("progress for token {token} after the answer to its request");
-            let frames = [self.answer_frame(token), cx.frame];
+            let frames = [self.token_answer_frame(token), cx.frame];
             if self.mode == Mode::Loose {
                 return self.unsure(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
             }

@@ -1,0 +1,68 @@
+//! Sessions that break a rule and sessions that only nearly do: the cases that the tests run, for the reader.
+
+/// The cases of each category, as they are tested.
+const FILES: &[&str] = &[
+    include_str!("../cases/envelope.md"),
+    include_str!("../cases/ids.md"),
+    include_str!("../cases/correlation.md"),
+];
+
+/// One session and what is found in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Example {
+    /// What it shows, in a sentence; may be empty.
+    pub why: &'static str,
+    /// The session, one frame or event a line, in the short form of the cases.
+    pub frames: Vec<&'static str>,
+    /// What is found, as `rule blame verdict severity [frames]`, parted by semicolons; or `none`.
+    pub findings: &'static str,
+}
+
+impl Example {
+    /// Whether that rule is found broken in it.
+    pub fn breaks(&self, rule: &str) -> bool {
+        self.findings.split(';').any(|finding| {
+            let mut words = finding.split_whitespace();
+            words.next() == Some(rule) && words.nth(1) == Some("broken")
+        })
+    }
+}
+
+/// The examples of that rule, in the order in which they are written.
+pub fn examples(rule: &str) -> Vec<Example> {
+    FILES.iter().flat_map(|file| of_file(file, rule)).collect()
+}
+
+fn of_file(file: &'static str, rule: &str) -> Vec<Example> {
+    let mut found = vec![];
+    let mut here = false;
+    let mut why = "";
+    let mut frames: Option<Vec<&'static str>> = None;
+    let mut session = vec![];
+    for line in file.lines() {
+        if let Some(lines) = &mut frames {
+            if line.starts_with("```") {
+                session = frames.take().unwrap_or_default();
+            } else {
+                lines.push(line);
+            }
+        } else if let Some(heading) = line.strip_prefix("## ") {
+            here = heading.trim() == rule;
+            why = "";
+        } else if line.starts_with("```frames") {
+            frames = Some(vec![]);
+        } else if let Some(findings) = line.strip_prefix("findings:") {
+            if here {
+                found.push(Example {
+                    why,
+                    frames: std::mem::take(&mut session),
+                    findings: findings.trim(),
+                });
+            }
+            why = "";
+        } else if !line.trim().is_empty() {
+            why = line.trim();
+        }
+    }
+    found
+}
