@@ -51,7 +51,7 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "reuses-an-id",
         about: "The client gives every second request the id of the one before, which is still open.",
-        scenario: "parallel-calls",
+        scenario: "eager-calls",
         at: Client,
         rule: "id-reused-while-active",
         blame: Blame::Client,
@@ -61,7 +61,7 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "raises-its-id-late",
         about: "The client takes an id when a call begins and raises its counter when the call is sent: two that begin together share one.",
-        scenario: "parallel-calls",
+        scenario: "nested",
         at: Client,
         rule: "id-reused-while-active",
         blame: Blame::Client,
@@ -280,7 +280,7 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "dies-on-a-batch",
-        about: "The server's program ends when a top-level array arrives, with a call still open.",
+        about: "The server's program ends when a top-level array arrives, and the call behind it is never read.",
         scenario: "hostile-batch",
         at: Server,
         rule: "peer-died",
@@ -321,9 +321,9 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "answers-the-wrong-client",
         about: "The server sends an answer to the client that spoke last, not to the one that asked.",
-        scenario: "two-clients",
+        scenario: "clients-apart",
         at: Server,
-        rule: "request-unanswered",
+        rule: "response-unknown-id",
         blame: Blame::Server,
         needs_schedule: true,
         defect: Defect::AnswersLastClient,
@@ -360,10 +360,10 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "gateway-forwards-ids",
-        about: "The gateway forwards requests under its clients' own ids, and two clients number alike.",
-        scenario: "gateway-two-clients",
+        about: "The gateway forwards requests under its client's own ids, one of which it has used itself for initialize.",
+        scenario: "gateway-from-zero",
         at: Gateway,
-        rule: "id-reused-while-active",
+        rule: "id-reused-by-sender",
         blame: Blame::Client,
         needs_schedule: false,
         defect: Defect::ForwardsIds,

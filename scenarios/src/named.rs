@@ -26,6 +26,7 @@ fn all() -> Vec<Scenario> {
     vec![
         one_call(),
         parallel_calls(),
+        eager_calls(),
         progress(),
         count_quietly(),
         failing_tool(),
@@ -37,8 +38,10 @@ fn all() -> Vec<Scenario> {
         big_ids(),
         hostile_batch(),
         two_clients(),
+        clients_apart(),
         gateway(),
         gateway_progress(),
+        gateway_from_zero(),
         gateway_two_clients(),
         http_calls(),
         http_nested(),
@@ -74,6 +77,18 @@ fn parallel_calls() -> Scenario {
         3,
         steps,
     )
+}
+
+fn eager_calls() -> Scenario {
+    let steps = vec![
+        Step::call(Tool::Slow, 1),
+        Step::call(Tool::Slow, 2),
+        Step::call(Tool::Slow, 3),
+        Step::call(Tool::Echo, 4),
+    ];
+    let about = "The client never hesitates: it writes its calls in one go.";
+    pair("eager-calls", about, Transport::Pipe, 3, steps)
+        .with(|scenario| scenario.parties[0].hesitates = false)
 }
 
 fn progress() -> Scenario {
@@ -228,8 +243,8 @@ fn big_ids() -> Scenario {
 
 fn hostile_batch() -> Scenario {
     let steps = vec![
-        Step::call(Tool::Slow, 1),
         Step::plain(Act::Batch),
+        Step::call(Tool::Slow, 1),
         Step::call(Tool::Echo, 2),
     ];
     pair(
@@ -257,6 +272,14 @@ fn two_clients() -> Scenario {
         .push(link(Transport::Pipe, "second", "server"));
     let steps = vec![Step::call(Tool::Slow, 3), counting(2)];
     scenario.workload.insert("second".to_owned(), steps);
+    scenario
+}
+
+fn clients_apart() -> Scenario {
+    let mut scenario = two_clients();
+    scenario.name = "clients-apart".to_owned();
+    scenario.about = "Two clients of the same server number far from each other.".to_owned();
+    scenario.parties[2].first_id = 100;
     scenario
 }
 
@@ -290,6 +313,13 @@ fn gateway_progress() -> Scenario {
         vec![counting(2), counting(3)],
     )
     .with(|scenario| scenario.parties[1].ids = Ids::Text)
+}
+
+fn gateway_from_zero() -> Scenario {
+    let steps = vec![Step::call(Tool::Slow, 1), Step::call(Tool::Slow, 2)];
+    let about = "A client that numbers from 0 calls through a gateway that numbers from 1.";
+    through_gateway("gateway-from-zero", about, Transport::Pipe, 2, steps)
+        .with(|scenario| scenario.parties[0].first_id = 0)
 }
 
 fn gateway_two_clients() -> Scenario {
@@ -388,10 +418,10 @@ fn unreliable_parties() -> Scenario {
 fn busy() -> Scenario {
     pair(
         "busy",
-        "Forty calls of every kind, eight at a time.",
+        "Seventy calls of every kind, eight at a time.",
         Transport::Pipe,
         8,
-        every_kind(40),
+        every_kind(70),
     )
     .with(|scenario| scenario.parties[1].pings = true)
 }

@@ -142,10 +142,12 @@ struct Known {
 impl Known {
     /// Whether the id is new; it is known from here on.
     fn take(&mut self, id: Key) -> bool {
-        if let (Some(value), Some((first, end))) = (id.as_integer(), self.run) {
-            if (first..end).contains(&value) {
-                return false;
-            }
+        let in_run = |value| {
+            self.run
+                .is_some_and(|(first, end)| (first..end).contains(&value))
+        };
+        if id.as_integer().is_some_and(in_run) {
+            return false;
         }
         if self.others.contains(&id) {
             return false;

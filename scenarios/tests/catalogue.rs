@@ -49,13 +49,18 @@ fn culprit(fault: &Fault) -> PartyId {
 #[test]
 fn every_fault_is_found_with_its_rule_and_blame() {
     for fault in faults() {
-        let (mut first, mut clean) = (None, 0);
+        let (mut first, mut clean, mut other) = (None, 0, 0);
         for index in 0..RUNS {
             let (findings, _) = run(fault, index);
             clean += u32::from(findings.is_empty());
             if target(fault).is_in(&findings) {
                 first.get_or_insert(index);
             }
+            other += u64::from(
+                findings
+                    .first()
+                    .is_some_and(|finding| !target(fault).is(finding)),
+            );
             for finding in &findings {
                 assert_eq!(
                     finding.party,
@@ -69,7 +74,12 @@ fn every_fault_is_found_with_its_rule_and_blame() {
             }
         }
         println!(
-            "{}: first in run {first:?}, {clean} of {RUNS} clean",
+            "{:34} first in run {first:?}, {clean} of {RUNS} clean, {other} with another rule first",
+            fault.name
+        );
+        assert!(
+            other * 20 <= RUNS,
+            "{}: {other} runs show another rule first",
             fault.name
         );
         assert!(
@@ -230,4 +240,38 @@ fn failures_shrink_to_what_repeats_them() {
     }
     executions.sort_unstable();
     println!("median {} executions", executions[executions.len() / 2]);
+}
+
+/// Long runs of every kind of call shrink as far as short ones do.
+#[test]
+fn long_failures_shrink_as_far_as_short_ones() {
+    let cases = [
+        ("busy", "answers-under-the-last-id", 11),
+        ("busy", "reports-after-the-answer", 11),
+        ("busy", "lists-a-request-late", 11),
+        ("busy", "ignores-requests", 11),
+        ("busy-gateway", "gateway-mixes-servers", 19),
+        ("busy-gateway", "gateway-forwards-the-cancelled-id", 19),
+    ];
+    for (name, fault_name, most) in cases {
+        let scenario = scenario(name).expect("named");
+        let fault = mcpsim_scenarios::fault(fault_name).expect("named");
+        let failing = (0..RUNS).find_map(|index| {
+            let mut choices = Choices::default();
+            let mut dice = Dice::new(derive_seed(5, index));
+            let outcome = play(scenario, Some(fault_name), &mut dice, &mut choices).expect("valid");
+            target(fault)
+                .is_in(&outcome.findings)
+                .then_some((outcome.ended.frames, choices.0))
+        });
+        let (before, choices) = failing.unwrap_or_else(|| panic!("{fault_name} in {name}"));
+        let case = ScenarioCase::new(scenario.clone(), Some(fault_name)).expect("valid");
+        let shrunk = shrink(case, &choices, &target(fault), 5_000).expect("it failed before");
+        let (frames, executions) = (shrunk.attempt.frames, shrunk.executions);
+        println!("{fault_name}: {before} to {frames} frames after {executions} executions");
+        assert!(
+            shrunk.minimal && frames <= most,
+            "{fault_name}: {frames} frames"
+        );
+    }
 }
