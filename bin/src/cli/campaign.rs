@@ -1,0 +1,228 @@
+//! Many runs over threads: the same failures in the same order for any number of them.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::sim::choose::derive_seed;
+
+/// Runs are handed to threads in chunks of so many, in order.
+const CHUNK: u64 = 16;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The campaign's seed; each run's own is derived from it and the run's index.
+    pub(crate) seed: u64,
+    /// The runs, by index.
+    pub(crate) runs: Range<u64>,
+    /// When to stop at the latest.
+    pub(crate) deadline: Option<Instant>,
+    /// How many threads.
+    pub(crate) jobs: u16,
+    /// Whether to go on after a failure.
+    pub(crate) keep_going: bool,
+}
+
+/// A run that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Failed<F> {
+    /// Its index.
+    pub(crate) index: u64,
+    /// Its own seed.
+    pub(crate) seed: u64,
+    /// What was found.
+    pub(crate) found: F,
+}
+
+/// What a campaign gave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Swept<F> {
+    /// The failures, in the order of their index.
+    pub(crate) failures: Vec<Failed<F>>,
+    /// Every run before this index is done.
+    pub(crate) next: u64,
+    /// Whether it was interrupted or ran out of time before its end.
+    pub(crate) cut_short: bool,
+}
+
+/// Plays the runs of a plan. `play` gets a run's own seed and returns what was found, if it failed.
+///
+/// Without `keep_going` the failure with the lowest index is the only one returned, whichever
+/// thread is first to find one; every run before it has been played.
+pub(crate) fn sweep<F: Send>(
+    plan: &Plan,
+    stop: &AtomicBool,
+    play: impl Fn(u64) -> Option<F> + Sync,
+) -> Swept<F> {
+    let board = Board {
+        next: AtomicU64::new(plan.runs.start),
+        first_failure: AtomicU64::new(u64::MAX),
+        tally: Mutex::new(Tally {
+            failures: vec![],
+            unfinished: vec![],
+        }),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..plan.jobs {
+            scope.spawn(|| work(plan, stop, &board, &play));
+        }
+        work(plan, stop, &board, &play);
+    });
+    let dispensed = board.next.into_inner().min(plan.runs.end);
+    let tally = board
+        .tally
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut failures = tally.failures;
+    failures.sort_by_key(|failed| failed.index);
+    let mut next = tally.unfinished.into_iter().min().unwrap_or(dispensed);
+    if !plan.keep_going {
+        failures.truncate(1);
+        if let Some(first) = failures.first() {
+            // Runs after the first failure do not matter, those before it do.
+            let cut_short = next <= first.index;
+            next = next.min(first.index + 1);
+            return Swept {
+                next,
+                cut_short,
+                failures,
+            };
+        }
+    }
+    Swept {
+        cut_short: next < plan.runs.end,
+        next,
+        failures,
+    }
+}
+
+/// What the threads share.
+struct Board<F> {
+    next: AtomicU64,
+    /// Without `keep_going`: runs after this index need not be played.
+    first_failure: AtomicU64,
+    tally: Mutex<Tally<F>>,
+}
+
+struct Tally<F> {
+    failures: Vec<Failed<F>>,
+    /// Where chunks were given up.
+    unfinished: Vec<u64>,
+}
+
+fn work<F>(plan: &Plan, stop: &AtomicBool, board: &Board<F>, play: &impl Fn(u64) -> Option<F>) {
+    let over =
+        || stop.load(Ordering::Relaxed) || plan.deadline.is_some_and(|end| Instant::now() >= end);
+    loop {
+        let from = board.next.fetch_add(CHUNK, Ordering::Relaxed);
+        if from >= plan.runs.end {
+            return;
+        }
+        let mut failures = vec![];
+        let mut unfinished = None;
+        for index in from..(from + CHUNK).min(plan.runs.end) {
+            if !plan.keep_going && index > board.first_failure.load(Ordering::Relaxed) {
+                break;
+            }
+            if over() {
+                unfinished = Some(index);
+                break;
+            }
+            let seed = derive_seed(plan.seed, index);
+            if let Some(found) = play(seed) {
+                board.first_failure.fetch_min(index, Ordering::Relaxed);
+                failures.push(Failed { index, seed, found });
+                if !plan.keep_going {
+                    break;
+                }
+            }
+        }
+        let ended = unfinished.is_some() || (!plan.keep_going && !failures.is_empty());
+        let mut tally = board
+            .tally
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        tally.failures.extend(failures);
+        tally.unfinished.extend(unfinished);
+        if ended {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(jobs: u16, keep_going: bool) -> Plan {
+        Plan {
+            seed: 7,
+            runs: 0..1000,
+            deadline: None,
+            jobs,
+            keep_going,
+        }
+    }
+
+    /// A run fails by its seed alone, now and then slowly.
+    fn play(seed: u64) -> Option<u64> {
+        if seed.is_multiple_of(5) {
+            std::thread::yield_now();
+        }
+        (seed % 97 == 3).then_some(seed)
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let stop = AtomicBool::new(false);
+        for keep_going in [false, true] {
+            let one = sweep(&plan(1, keep_going), &stop, play);
+            assert!(!one.failures.is_empty() && !one.cut_short);
+            for jobs in [2, 3, 8] {
+                for _ in 0..20 {
+                    assert_eq!(sweep(&plan(jobs, keep_going), &stop, play), one);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_campaign_without_failures_plays_every_run() {
+        let played = AtomicU64::new(0);
+        let swept = sweep(&plan(4, false), &AtomicBool::new(false), |_| {
+            played.fetch_add(1, Ordering::Relaxed);
+            None::<()>
+        });
+        assert_eq!(
+            (played.into_inner(), swept.next, swept.cut_short),
+            (1000, 1000, false)
+        );
+    }
+
+    #[test]
+    fn an_interrupted_campaign_says_where_it_was() {
+        let stop = AtomicBool::new(false);
+        let played = AtomicU64::new(0);
+        let swept = sweep(&plan(3, true), &stop, |_| {
+            if played.fetch_add(1, Ordering::Relaxed) == 300 {
+                stop.store(true, Ordering::Relaxed);
+            }
+            None::<()>
+        });
+        assert!(
+            swept.cut_short && swept.next >= 250 && swept.next <= 310,
+            "{}",
+            swept.next
+        );
+    }
+
+    #[test]
+    fn time_runs_out() {
+        let mut plan = plan(2, false);
+        plan.deadline = Some(Instant::now());
+        let swept = sweep(&plan, &AtomicBool::new(false), play);
+        assert_eq!((swept.next, swept.cut_short), (0, true));
+    }
+}

@@ -1,0 +1,472 @@
+//! Traces of our own: judged again from the world, or as one end's log, or from between.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::Path;
+
+use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
+use crate::cli::replay::read_failure;
+use crate::models::{LogEvent, LogWhat, Monitor, Observer, ObserverOptions, Part, Seen};
+use crate::traces::classify::classify;
+use crate::traces::event::{Fault, FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
+use crate::traces::file::{Header, Link, OwnedEvent, OwnedWhat, TraceReader};
+use crate::traces::judge::{EndState, Ending, Judge, PartEvent, Sight, Vantage};
+use crate::traces::lines::ReadError;
+use crate::traces::message::{Kind, Message};
+use crate::traces::scan::Scanner;
+
+/// Judges a trace.
+pub(crate) fn judge(
+    path: &Path,
+    mut reader: TraceReader<impl BufRead>,
+    wanted: &Wanted,
+) -> Checked {
+    let header = reader.header().clone();
+    let vantage = wanted.vantage.unwrap_or(header.vantage);
+    let mut checked = Checked::default();
+    let mut lines = Lines::default();
+    let mut frames = 0;
+    let mut judging = match vantage {
+        Vantage::World => Judging::World(Box::new(Again::new(&header))),
+        _ => Judging::End(EndLog::new(&header, vantage, wanted)),
+    };
+    let mut scanner = Scanner::new();
+    for event in &mut reader {
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                checked
+                    .report
+                    .errors
+                    .push(read_failure(path, &error).to_string());
+                if matches!(error, ReadError::Io(_)) {
+                    break;
+                }
+                continue;
+            }
+        };
+        if let OwnedWhat::Send { frame, .. } = event.what {
+            frames += 1;
+            if event.line >= u64::from(frame) {
+                lines.put(frame, event.line);
+            }
+        }
+        match &mut judging {
+            Judging::World(again) => again.event(event, &mut scanner),
+            Judging::End(log) => log.event(event, &mut scanner),
+        }
+    }
+    let report = &mut checked.report;
+    report.format = "trace".to_owned();
+    report.vantage = vantage.as_str().to_owned();
+    report.lost.clone_from(&header.lost);
+    report.guessed.clone_from(&header.guessed);
+    report.frames = frames;
+    if reader.is_cut() {
+        report
+            .remarks
+            .push("the last line is cut and was left out".to_owned());
+    }
+    if reader.is_altered() {
+        report
+            .remarks
+            .push("the events are not those that were written: the digest differs".to_owned());
+    }
+    match judging {
+        Judging::World(again) => {
+            let revision = wanted.revision.or(header.revisions.first().copied());
+            let context = Context {
+                parties: &header.parties,
+                revision,
+                lines: &lines,
+            };
+            let monitor = &again.monitor;
+            checked.add(
+                monitor.findings(),
+                monitor.counted(),
+                |rule| monitor.outcome(rule),
+                &context,
+            );
+        }
+        Judging::End(log) => {
+            for mut observer in log.observers {
+                observer.finish(if log.quiet && !log.lossy {
+                    Ending::Quiet
+                } else {
+                    Ending::Unfinished
+                });
+                let context = Context {
+                    parties: &header.parties,
+                    revision: observer.revision(),
+                    lines: &lines,
+                };
+                checked.add(
+                    observer.findings(),
+                    observer.counted(),
+                    |rule| observer.outcome(rule),
+                    &context,
+                );
+            }
+        }
+    }
+    checked
+}
+
+enum Judging {
+    World(Box<Again>),
+    End(EndLog),
+}
+
+/// A frame on its way.
+struct Flown {
+    message: Message,
+    raw: Vec<u8>,
+    stream: Stream,
+    slips: Vec<String>,
+    /// How many copies are on their way.
+    copies: u32,
+}
+
+/// The judge of a world, told again what it was told when the trace was made.
+struct Again {
+    monitor: Monitor,
+    links: Vec<Link>,
+    /// The parts of each link's client and server end, and whether the end is open.
+    parts: Vec<[(Part, bool); 2]>,
+    flown: BTreeMap<FrameNo, Flown>,
+    /// http: requests of clients, which a lost exchange is told by.
+    requests: BTreeMap<FrameNo, (LinkId, Message)>,
+}
+
+impl Again {
+    fn new(header: &Header) -> Again {
+        let monitor = Monitor::new();
+        let parts = header
+            .links
+            .iter()
+            .map(|link| {
+                [Role::Client, Role::Server].map(|role| (monitor.part(role, link.kind), true))
+            })
+            .collect();
+        Again {
+            monitor,
+            links: header.links.clone(),
+            parts,
+            flown: BTreeMap::new(),
+            requests: BTreeMap::new(),
+        }
+    }
+
+    fn party(&self, link: LinkId, role: Role) -> PartyId {
+        let link = &self.links[usize::from(link.0)];
+        match role {
+            Role::Client => link.client,
+            Role::Server => link.server,
+        }
+    }
+
+    fn part_event(&mut self, link: LinkId, role: Role, event: PartEvent) {
+        let party = self.party(link, role);
+        let (part, _) = &mut self.parts[usize::from(link.0)][role as usize];
+        self.monitor.event(part, party, link, event);
+    }
+
+    fn sight(&mut self, frame: FrameNo, link: LinkId, role: Role, sent: bool) {
+        let party = self.party(link, role);
+        let Some(flown) = self.flown.get(&frame) else {
+            return;
+        };
+        let slips: Vec<&str> = flown.slips.iter().map(String::as_str).collect();
+        let sight = Sight {
+            message: &flown.message,
+            text: Some(&flown.raw),
+            frame,
+            party,
+            link,
+            stream: flown.stream,
+            slips: &slips,
+        };
+        let (part, _) = &mut self.parts[usize::from(link.0)][role as usize];
+        if sent {
+            self.monitor.by(part, &sight);
+        } else {
+            self.monitor.toward(part, &sight);
+        }
+    }
+
+    /// One copy of the frame is no longer on its way.
+    fn land(&mut self, frame: FrameNo) -> Option<Message> {
+        let flown = self.flown.get_mut(&frame)?;
+        let message = flown.message;
+        flown.copies -= 1;
+        if flown.copies == 0 {
+            self.flown.remove(&frame);
+        }
+        Some(message)
+    }
+
+    fn leave(&mut self, party: PartyId, event: PartEvent) {
+        for at in 0..self.links.len() {
+            for role in [Role::Client, Role::Server] {
+                let link = LinkId(at as u8);
+                if self.party(link, role) == party && self.parts[at][role as usize].1 {
+                    self.part_event(link, role, event);
+                    self.parts[at][role as usize].1 = false;
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, event: OwnedEvent, scanner: &mut Scanner) {
+        match event.what {
+            OwnedWhat::Send {
+                frame,
+                link,
+                from,
+                stream,
+                raw,
+                slips,
+                ..
+            } => {
+                let message = classify(&raw, scanner).message;
+                let http = self.links[usize::from(link.0)].kind == LinkKind::Http;
+                if http && from == Role::Client && message.kind == Kind::Request {
+                    self.requests.insert(frame, (link, message));
+                }
+                self.flown.insert(
+                    frame,
+                    Flown {
+                        message,
+                        raw,
+                        stream,
+                        slips,
+                        copies: 1,
+                    },
+                );
+                self.sight(frame, link, from, true);
+            }
+            OwnedWhat::Recv { frame, link, to } => {
+                self.sight(frame, link, to, false);
+                let answered = self
+                    .land(frame)
+                    .filter(|message| message.kind.is_response());
+                if let (Some(answer), Role::Client) = (answered, to) {
+                    self.requests
+                        .retain(|_, (on, request)| *on != link || request.id != answer.id);
+                }
+            }
+            OwnedWhat::Fault {
+                fault: Fault::Duplicate,
+                frame,
+                ..
+            } => {
+                if let Some(flown) = self.flown.get_mut(&frame) {
+                    flown.copies += 1;
+                }
+            }
+            OwnedWhat::Fault {
+                fault: Fault::Crash,
+                party,
+                ..
+            } => self.leave(party, PartEvent::Crashed),
+            OwnedWhat::Exit { party } => self.leave(party, PartEvent::Exited),
+            OwnedWhat::Lost {
+                frame,
+                link,
+                to,
+                told,
+                forbidden,
+            } => {
+                if let Some(message) = self.land(frame) {
+                    let sender = to.other();
+                    let event = PartEvent::SentLost {
+                        message,
+                        told: told.is(sender),
+                        forbidden,
+                    };
+                    self.part_event(link, sender, event);
+                    let event = PartEvent::InboundLost {
+                        message,
+                        told: told.is(to),
+                        forbidden,
+                    };
+                    self.part_event(link, to, event);
+                }
+            }
+            OwnedWhat::ExchangeLost {
+                frame,
+                link,
+                forbidden,
+            } => {
+                if let Some((_, message)) = self.requests.remove(&frame) {
+                    let event = PartEvent::SentLost {
+                        message,
+                        told: true,
+                        forbidden,
+                    };
+                    self.part_event(link, Role::Client, event);
+                }
+            }
+            OwnedWhat::Close { link, by } => {
+                self.part_event(link, by, PartEvent::ClosedByIt);
+                self.parts[usize::from(link.0)][by as usize].1 = false;
+            }
+            OwnedWhat::Closed { link, to } => {
+                self.parts[usize::from(link.0)][to as usize].1 = false;
+                self.part_event(link, to, PartEvent::ClosedByPeer);
+            }
+            OwnedWhat::Quiet => self.settle(),
+            OwnedWhat::Fault { .. }
+            | OwnedWhat::Open { .. }
+            | OwnedWhat::Timer { .. }
+            | OwnedWhat::Own { .. }
+            | OwnedWhat::Calm
+            | OwnedWhat::Choice(_)
+            | OwnedWhat::Note(_) => {}
+        }
+    }
+
+    /// Ends by party and port, as the world has them.
+    fn settle(&mut self) {
+        let mut ends: Vec<EndState<'_, Part>> = vec![];
+        for (at, parts) in self.parts.iter_mut().enumerate() {
+            let link = &self.links[at];
+            for ((part, _), role) in parts.iter_mut().zip([Role::Client, Role::Server]) {
+                let party = if role == Role::Client {
+                    link.client
+                } else {
+                    link.server
+                };
+                ends.push(EndState {
+                    party,
+                    link: LinkId(at as u8),
+                    role,
+                    part,
+                });
+            }
+        }
+        ends.sort_by_key(|end| (end.party, end.link));
+        self.monitor.settle(&mut ends, Ending::Quiet);
+    }
+}
+
+/// One observer for each link, told what stands in one end's log, or passes between the two.
+struct EndLog {
+    observers: Vec<Observer>,
+    vantage: Vantage,
+    links: Vec<Link>,
+    flown: BTreeMap<FrameNo, Flown>,
+    quiet: bool,
+    /// The world took something: an end's log alone cannot tell that from a peer's silence.
+    lossy: bool,
+}
+
+impl EndLog {
+    fn new(header: &Header, vantage: Vantage, wanted: &Wanted) -> EndLog {
+        // The world's clock leaps where a stream was held back: nobody's patience is measured by it.
+        let patience_ms = 0;
+        let observers = header.links.iter().enumerate().map(|(at, link)| {
+            let mut options = ObserverOptions::new(vantage, link.kind);
+            options.revision = wanted.revision;
+            options.patience_ms = patience_ms;
+            options.findings_max = FINDINGS_MAX;
+            options.client = link.client;
+            options.server = link.server;
+            options.link = LinkId(at as u8);
+            options.whole = true;
+            Observer::new(options)
+        });
+        EndLog {
+            observers: observers.collect(),
+            vantage,
+            links: header.links.clone(),
+            flown: BTreeMap::new(),
+            quiet: false,
+            lossy: false,
+        }
+    }
+
+    /// Whether a frame from that end is seen when it is sent, and not when it arrives.
+    fn seen_at_send(&self, from: Role) -> bool {
+        match self.vantage {
+            Vantage::World | Vantage::Between => true,
+            Vantage::Client => from == Role::Client,
+            Vantage::Server => from == Role::Server,
+        }
+    }
+
+    fn frame(&mut self, number: FrameNo, link: LinkId, from: Role, at_ms: u64) {
+        if let Some(flown) = self.flown.get(&number) {
+            self.observers[usize::from(link.0)].frame(&Seen {
+                frame: number,
+                from,
+                message: &flown.message,
+                text: Some(&flown.raw),
+                at_ms: Some(at_ms),
+                stream: flown.stream,
+                ended: true,
+                http_status: None,
+            });
+        }
+    }
+
+    fn event(&mut self, event: OwnedEvent, scanner: &mut Scanner) {
+        let at_ms = event.at_ms;
+        match event.what {
+            OwnedWhat::Send {
+                frame,
+                link,
+                from,
+                stream,
+                raw,
+                slips,
+                ..
+            } => {
+                let message = classify(&raw, scanner).message;
+                self.flown.insert(
+                    frame,
+                    Flown {
+                        message,
+                        raw,
+                        stream,
+                        slips,
+                        copies: 1,
+                    },
+                );
+                if self.seen_at_send(from) {
+                    self.frame(frame, link, from, at_ms);
+                    self.flown.remove(&frame);
+                }
+            }
+            OwnedWhat::Recv { frame, link, to } => {
+                if !self.seen_at_send(to.other()) {
+                    self.frame(frame, link, to.other(), at_ms);
+                }
+            }
+            OwnedWhat::Close { link, by } => self.end(link, by, LogWhat::Eof, at_ms),
+            OwnedWhat::Exit { party } => {
+                for at in 0..self.links.len() {
+                    let (link, ends) = (LinkId(at as u8), self.links[at]);
+                    for (role, end) in [(Role::Client, ends.client), (Role::Server, ends.server)] {
+                        if end == party {
+                            self.end(link, role, LogWhat::Exit { status: None }, at_ms);
+                        }
+                    }
+                }
+            }
+            OwnedWhat::Quiet => self.quiet = true,
+            OwnedWhat::Lost { .. } => self.lossy = true,
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, link: LinkId, by: Role, what: LogWhat, at_ms: u64) {
+        let event = LogEvent {
+            by,
+            what,
+            at_ms: Some(at_ms),
+            stream: None,
+        };
+        self.observers[usize::from(link.0)].event(&event);
+    }
+}

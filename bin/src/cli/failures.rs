@@ -1,0 +1,231 @@
+//! What becomes of a failing run: its trace on disk, shrunk, and one screen with the line that repeats it.
+
+use std::path::{Path, PathBuf};
+
+use super::outcome::{Failure, Result};
+use super::play::{Play, Stop};
+use super::report::{FailureReport, shell_word};
+use super::store::{failure_path, shrunk_path, write_whole};
+use super::story;
+use crate::sim::choose::{Dice, Script};
+use crate::sim::shrink::{Shrunk, Target, shrink};
+use crate::traces::event::{Choice, Choices};
+use crate::traces::file::{EndFinding, TraceWriter};
+use crate::traces::judge::{Finding, Severity, Verdict};
+
+/// A trace in memory, as it goes to disk.
+pub(crate) struct Recorded {
+    /// The file's bytes.
+    pub(crate) bytes: Vec<u8>,
+    /// The digest of its events, 32 hexadecimal digits.
+    pub(crate) digest: String,
+    /// What was found.
+    pub(crate) findings: Vec<Finding>,
+    /// The choices.
+    pub(crate) choices: Vec<Choice>,
+    /// Frames sent.
+    pub(crate) frames: u32,
+}
+
+/// Plays a run again and keeps its trace.
+///
+/// # Errors
+/// None that writing to memory can meet; passed on all the same.
+pub(crate) fn record(
+    play: &Play,
+    seed: Option<u64>,
+    chooser: &mut impl crate::sim::choose::Chooser,
+) -> Result<Recorded> {
+    let mut writer = TraceWriter::new(Vec::new(), &play.header(seed));
+    let mut choices = Choices::default();
+    let outcome = play.run(chooser, &mut (&mut writer, &mut choices));
+    let ends: Vec<EndFinding> = outcome.findings.iter().map(EndFinding::from).collect();
+    let written = writer.finish(&ends).map_err(Failure::new)?;
+    Ok(Recorded {
+        digest: format!("{:032x}", written.digest),
+        bytes: written.out,
+        findings: outcome.findings,
+        choices: choices.0,
+        frames: outcome.ended.frames,
+    })
+}
+
+/// The finding that makes a run a failure: the first broken rule of at least that severity.
+pub(crate) fn first_failure(findings: &[Finding], fail_on: Severity) -> Option<&Finding> {
+    findings
+        .iter()
+        .find(|finding| finding.verdict == Verdict::Broken && finding.severity >= fail_on)
+}
+
+/// Saves a failing run's trace before anything is said, shrinks it, saves the result.
+///
+/// # Errors
+/// A file that cannot be written; a run that does not fail again (a peer that is not repeatable).
+pub(crate) fn save_and_shrink(
+    play: &Play,
+    seed: u64,
+    target: Target,
+    folder: &Path,
+    budget: u32,
+) -> Result<Failed> {
+    let whole = record(play, Some(seed), &mut Dice::new(seed))?;
+    let trace = failure_path(folder, target.rule, target.blame.as_str(), &whole.digest);
+    write_whole(&trace, &whole.bytes)?;
+    let shrunk = shrink_to(play, &whole.choices, target, &shrunk_path(&trace), budget)?
+        .ok_or_else(|| {
+            Failure::new(format!(
+                "the run of seed {seed} did not fail again: saved as {}",
+                trace.display()
+            ))
+        })?;
+    Ok(Failed {
+        seed,
+        trace,
+        frames_before: whole.frames,
+        runs: 1,
+        shrunk,
+    })
+}
+
+/// A failure, saved and shrunk.
+pub(crate) struct Failed {
+    /// The run's own seed.
+    pub(crate) seed: u64,
+    /// Where its trace was saved.
+    pub(crate) trace: PathBuf,
+    /// Frames in it.
+    pub(crate) frames_before: u32,
+    /// How many runs failed this way.
+    pub(crate) runs: u64,
+    /// The short trace.
+    pub(crate) shrunk: Short,
+}
+
+/// A shrunk trace on disk.
+pub(crate) struct Short {
+    /// What must stay broken.
+    pub(crate) target: Target,
+    /// The finding in the short trace.
+    pub(crate) finding: Finding,
+    /// Where it was saved.
+    pub(crate) path: PathBuf,
+    /// Its bytes.
+    pub(crate) bytes: Vec<u8>,
+    /// Frames sent in it.
+    pub(crate) frames: u32,
+    /// Executions that shrinking took.
+    pub(crate) executions: u32,
+    /// Whether nothing more can be taken away.
+    pub(crate) minimal: bool,
+}
+
+/// Shrinks a failing play and writes the short trace; `None` where it does not fail under these
+/// choices.
+///
+/// # Errors
+/// A file that cannot be written.
+pub(crate) fn shrink_to(
+    play: &Play,
+    choices: &[Choice],
+    target: Target,
+    path: &Path,
+    budget: u32,
+) -> Result<Option<Short>> {
+    let Some(Shrunk {
+        case,
+        attempt,
+        executions,
+        minimal,
+    }) = shrink(play.case()?, choices, &target, budget)
+    else {
+        return Ok(None);
+    };
+    let short = Play::of_case(&case, Stop::Target(target))?;
+    let choices = case.own_choices(&attempt.choices);
+    let mut script = Script::new(&choices);
+    let recorded = record(&short, None, &mut script)?;
+    if let Some(drift) = script.drift() {
+        return Err(Failure::new(format!(
+            "the shrunk run is not repeatable: {drift}"
+        )));
+    }
+    write_whole(path, &recorded.bytes)?;
+    let finding = recorded
+        .findings
+        .into_iter()
+        .find(|finding| target.is(finding));
+    let finding = finding.ok_or_else(|| Failure::new("the shrunk run did not fail again"))?;
+    Ok(Some(Short {
+        target,
+        finding,
+        path: path.to_owned(),
+        bytes: recorded.bytes,
+        frames: recorded.frames,
+        executions,
+        minimal,
+    }))
+}
+
+impl Failed {
+    /// The command that repeats the short trace.
+    pub(crate) fn repeat(&self) -> String {
+        self.shrunk.repeat()
+    }
+
+    /// For a JSON report.
+    pub(crate) fn report(&self) -> FailureReport {
+        FailureReport {
+            seed: Some(self.seed),
+            runs: self.runs,
+            trace: self.trace.display().to_string(),
+            frames_before: self.frames_before,
+            ..self.shrunk.report(&self.trace, self.frames_before)
+        }
+    }
+}
+
+impl Short {
+    /// The command that repeats it.
+    pub(crate) fn repeat(&self) -> String {
+        format!(
+            "mcpsim replay {}",
+            shell_word(&self.path.display().to_string())
+        )
+    }
+
+    /// For a JSON report.
+    pub(crate) fn report(&self, trace: &Path, frames_before: u32) -> FailureReport {
+        FailureReport {
+            rule: self.target.rule.to_owned(),
+            blame: self.target.blame.as_str().to_owned(),
+            seed: None,
+            runs: 1,
+            trace: trace.display().to_string(),
+            shrunk: self.path.display().to_string(),
+            frames: self.frames,
+            frames_before,
+            executions: self.executions,
+            minimal: self.minimal,
+            repeat: self.repeat(),
+            message: self.finding.message.clone(),
+        }
+    }
+
+    /// One screen: the rule, who is to blame, the frames that matter.
+    ///
+    /// # Errors
+    /// None that a trace of ours can meet.
+    pub(crate) fn screen(&self) -> Result<String> {
+        let mut text = format!(
+            "FOUND  {}   {}\n       {}\n\n",
+            self.target.rule,
+            self.target.blame.as_str(),
+            crate::traces::show::escape(&self.finding.message)
+        );
+        text.push_str(&story::text_of_trace(
+            &self.bytes,
+            std::slice::from_ref(&self.finding),
+        )?);
+        Ok(text)
+    }
+}

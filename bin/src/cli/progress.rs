@@ -1,0 +1,144 @@
+//! Where a campaign is: its seed and runs, kept on disk so that an interrupted one can go on.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::args::RunArgs;
+use super::campaign::Swept;
+use super::outcome::{Failure, Result};
+use super::play::Play;
+use super::seed;
+use super::store::write_whole;
+
+/// How many runs a campaign has when nobody says.
+const RUNS_USUAL: u64 = 1_000;
+
+/// A campaign's place, as it is kept on disk.
+#[derive(Serialize, Deserialize, PartialEq, Eq, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+struct Saved {
+    /// The scenario with its fault, as traces have it.
+    play: String,
+    seed: u64,
+    /// The first run that was not played.
+    next: u64,
+    /// The end of the campaign's runs.
+    end: u64,
+}
+
+/// The seed and runs of a campaign that begins or goes on.
+pub(crate) struct Progress {
+    /// The campaign's seed.
+    pub(crate) seed: u64,
+    /// The runs that are to be played.
+    pub(crate) runs: Range<u64>,
+    path: PathBuf,
+    play: String,
+}
+
+impl Progress {
+    /// A new campaign, or with `--resume` the rest of the one that was interrupted.
+    ///
+    /// # Errors
+    /// Flags that contradict each other; nothing to go on with.
+    pub(crate) fn start(args: &RunArgs, play: &Play) -> Result<Progress> {
+        let path = args.out.join("campaign.json");
+        let play = play.to_json();
+        if args.runs == Some(0) {
+            return Err(Failure::new("--runs 0: a campaign needs at least one run"));
+        }
+        if args.resume {
+            return Progress::resume(args, path, play);
+        }
+        let (seed, usual) = match args.seed {
+            Some(seed) => (seed::checked(seed)?, 1),
+            None => (seed::fresh(), RUNS_USUAL),
+        };
+        // With a limit on time and none on runs, time alone decides.
+        let usual = if args.time.is_some() && args.runs.is_none() {
+            u64::MAX
+        } else {
+            usual
+        };
+        Ok(Progress {
+            seed,
+            runs: 0..args.runs.unwrap_or(usual),
+            path,
+            play,
+        })
+    }
+
+    fn resume(args: &RunArgs, path: PathBuf, play: String) -> Result<Progress> {
+        let saved = read(&path)?;
+        if saved.play != play {
+            let message = "the interrupted campaign played another scenario or fault: give the same, or leave --resume out";
+            return Err(Failure::new(format!("{}: {message}", path.display())));
+        }
+        if args.seed.is_some_and(|seed| seed != saved.seed) {
+            let seed = saved.seed;
+            return Err(Failure::new(format!(
+                "{}: the interrupted campaign has seed {seed}",
+                path.display()
+            )));
+        }
+        let end = args.runs.unwrap_or(saved.end);
+        if saved.next >= end {
+            return Err(Failure::new(format!(
+                "{}: all {end} runs are played",
+                path.display()
+            )));
+        }
+        Ok(Progress {
+            seed: saved.seed,
+            runs: saved.next..end,
+            path,
+            play,
+        })
+    }
+
+    /// Keeps the place of a campaign that was cut short, forgets that of one that has ended.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn save<F>(&self, swept: &Swept<F>) -> Result<()> {
+        if !swept.cut_short {
+            if read(&self.path)
+                .is_ok_and(|saved| saved.play == self.play && saved.seed == self.seed)
+            {
+                fs::remove_file(&self.path)
+                    .map_err(|error| Failure::file("remove", &self.path, &error))?;
+            }
+            return Ok(());
+        }
+        let saved = Saved {
+            play: self.play.clone(),
+            seed: self.seed,
+            next: swept.next,
+            end: self.runs.end,
+        };
+        let mut text = serde_json::to_string(&saved).map_err(Failure::new)?;
+        text.push('\n');
+        write_whole(&self.path, text.as_bytes())
+    }
+}
+
+fn read(path: &Path) -> Result<Saved> {
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::new(format!(
+            "{}: there is no interrupted campaign to go on with",
+            path.display()
+        )),
+        _ => Failure::file("read", path, &error),
+    })?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::new(format!(
+            "{}:{}:{}: {error}",
+            path.display(),
+            error.line(),
+            error.column()
+        ))
+    })
+}

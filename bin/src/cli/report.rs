@@ -1,0 +1,201 @@
+//! The JSON reports, member for member as docs/reports.md has them, and the words that text reports share.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::outcome::{Failure, Result};
+
+/// `mcpsim run --format json`
+#[derive(Serialize, Debug)]
+pub(crate) struct RunReport {
+    /// `mcpsim-run/1`
+    pub(crate) schema: &'static str,
+    /// The campaign's seed.
+    pub(crate) seed: u64,
+    /// The scenario's name.
+    pub(crate) scenario: String,
+    /// The defect that was put in.
+    pub(crate) fault: Option<String>,
+    /// How many runs were played, up to the failure that ended the campaign.
+    pub(crate) runs: u64,
+    /// Whether the campaign was interrupted or ran out of time.
+    pub(crate) complete: bool,
+    /// One for each group of failures.
+    pub(crate) failures: Vec<FailureReport>,
+}
+
+/// One failure, or the first of a group of them.
+#[derive(Serialize, Clone, Debug)]
+pub(crate) struct FailureReport {
+    /// The broken rule.
+    pub(crate) rule: String,
+    /// Who is to blame.
+    pub(crate) blame: String,
+    /// The failing run's own seed; null for a trace that was shrunk by hand.
+    pub(crate) seed: Option<u64>,
+    /// How many runs failed this way.
+    pub(crate) runs: u64,
+    /// Where the failing trace was saved.
+    pub(crate) trace: String,
+    /// Where the shrunk trace was saved.
+    pub(crate) shrunk: String,
+    /// Frames in the shrunk trace.
+    pub(crate) frames: u32,
+    /// Frames in the failing trace.
+    pub(crate) frames_before: u32,
+    /// Executions that shrinking took.
+    pub(crate) executions: u32,
+    /// Whether nothing more can be taken from the shrunk trace.
+    pub(crate) minimal: bool,
+    /// The command that repeats it.
+    pub(crate) repeat: String,
+    /// What happened, in one sentence.
+    pub(crate) message: String,
+}
+
+/// `mcpsim replay --format json`
+#[derive(Serialize, Debug)]
+pub(crate) struct ReplayReport {
+    /// `mcpsim-replay/1`
+    pub(crate) schema: &'static str,
+    /// The trace.
+    pub(crate) trace: String,
+    /// Whether the replay gave the same bytes.
+    pub(crate) same: bool,
+    /// The first difference, where there is one.
+    pub(crate) difference: Option<String>,
+    /// What was found in the replay.
+    pub(crate) findings: Vec<FindingReport>,
+}
+
+/// `mcpsim shrink --format json`
+#[derive(Serialize, Debug)]
+pub(crate) struct ShrinkReport {
+    /// `mcpsim-shrink/1`
+    pub(crate) schema: &'static str,
+    /// The result.
+    #[serde(flatten)]
+    pub(crate) failure: FailureReport,
+}
+
+/// `mcpsim check --format json`
+#[derive(Serialize, Debug)]
+pub(crate) struct CheckReport {
+    /// `mcpsim-check/1`
+    pub(crate) schema: &'static str,
+    /// One for each file, in the order of the arguments.
+    pub(crate) files: Vec<FileReport>,
+    /// Rules over all files, by their outcome.
+    pub(crate) summary: SummaryReport,
+}
+
+/// One checked file.
+#[derive(Serialize, Debug, Default)]
+pub(crate) struct FileReport {
+    /// The file as it was named.
+    pub(crate) file: String,
+    /// `trace` or `capture`.
+    pub(crate) format: String,
+    /// Where the observer stood.
+    pub(crate) vantage: String,
+    /// What the log lost.
+    pub(crate) lost: Vec<String>,
+    /// What had to be guessed.
+    pub(crate) guessed: Vec<String>,
+    /// The sessions in it.
+    pub(crate) sessions: Vec<SessionReport>,
+    /// What was found, broken rules first; capped for each rule.
+    pub(crate) findings: Vec<FindingReport>,
+    /// All findings of each rule.
+    pub(crate) counted: BTreeMap<String, u64>,
+    /// How many frames were judged.
+    pub(crate) frames: u64,
+    /// Places that could not be used, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) errors: Vec<String>,
+    /// What a reader should know of the file: a cut last line, an altered trace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) remarks: Vec<String>,
+}
+
+/// One session of a log.
+#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SessionReport {
+    /// The revision that governed it; null where none was negotiated.
+    pub(crate) revision: Option<String>,
+}
+
+/// One finding.
+#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FindingReport {
+    /// The rule's id.
+    pub(crate) rule: String,
+    /// `MUST`, `SHOULD`, `MAY-note` or `none`.
+    pub(crate) level: String,
+    /// Where the rule comes from.
+    pub(crate) basis: String,
+    /// `broken` or `unsure`.
+    pub(crate) verdict: String,
+    /// `error`, `warning` or `note`.
+    pub(crate) severity: String,
+    /// `client`, `server`, `transport`, `none` or `harness`.
+    pub(crate) blame: String,
+    /// The party by name.
+    pub(crate) party: String,
+    /// The link by number.
+    pub(crate) link: u8,
+    /// The frames that matter, by number from 1.
+    pub(crate) frames: Vec<u32>,
+    /// The line in the file of the last of them; null where there is none.
+    pub(crate) line: Option<u64>,
+    /// What happened and what would have been right.
+    pub(crate) message: String,
+    /// Where the rule is written.
+    pub(crate) source: String,
+}
+
+/// Rules by outcome.
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SummaryReport {
+    /// Broken at least once.
+    pub(crate) broken: u32,
+    /// Never broken, but somewhere this vantage could not tell.
+    pub(crate) unsure: u32,
+    /// Triggered and kept.
+    pub(crate) kept: u32,
+    /// Never triggered.
+    pub(crate) idle: u32,
+}
+
+/// A report as one JSON object and a line end.
+///
+/// # Errors
+/// None that a report of ours can meet; passed on all the same.
+pub(crate) fn to_json(report: &impl Serialize) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(report).map_err(Failure::new)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// An argument as a shell takes it: quoted only where it must be.
+pub(crate) fn shell_word(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=+,@%".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_only_where_they_must_be() {
+        assert_eq!(shell_word("out/a-b_c.1.jsonl"), "out/a-b_c.1.jsonl");
+        assert_eq!(shell_word("my file"), "'my file'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+}

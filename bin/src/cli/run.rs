@@ -1,0 +1,208 @@
+//! `mcpsim run`: a campaign of seeded runs; each failure is saved, shrunk and shown.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use super::args::{FailOn, Format, RunArgs};
+use super::campaign::{Failed as FailedRun, Plan, Swept, sweep};
+use super::failures::{Failed, first_failure, record, save_and_shrink};
+use super::interrupt;
+use super::outcome::{Failure, Outcome, Result, print};
+use super::play::{Play, Stop};
+use super::progress::Progress;
+use super::report::{RunReport, to_json};
+use super::store::write_whole;
+use crate::sim::choose::Dice;
+use crate::sim::shrink::Target;
+use crate::traces::event::Nothing;
+use crate::traces::judge::Severity;
+
+/// How many executions shrinking one failure may take.
+const SHRINK_EXECUTIONS_MAX: u32 = 10_000;
+
+impl From<FailOn> for Severity {
+    fn from(fail_on: FailOn) -> Severity {
+        match fail_on {
+            FailOn::Error => Severity::Error,
+            FailOn::Warning => Severity::Warning,
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A scenario, fault or flag that cannot be used; a file that cannot be written.
+pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
+    let fail_on = Severity::from(args.fail_on);
+    let play = Play::find(
+        args.scenario.as_deref(),
+        args.scenario_file.as_deref(),
+        args.fault.as_deref(),
+        Stop::At(fail_on),
+    )?;
+    let progress = Progress::start(args, &play)?;
+    let seed = progress.seed;
+    let runs = progress.runs.clone();
+    if args.record.is_some() && runs.end - runs.start != 1 {
+        return Err(Failure::new(
+            "--record keeps the trace of a single run: give --seed, or --runs 1",
+        ));
+    }
+    if args.format == Format::Text {
+        print(&opening(&play, seed, runs.end))?;
+    }
+    if let Some(path) = &args.record {
+        let recorded = record(&play, Some(seed), &mut Dice::new(seed))?;
+        write_whole(path, &recorded.bytes)?;
+    }
+    let plan = Plan {
+        seed,
+        runs,
+        deadline: args.time.map(|time| Instant::now() + time),
+        jobs: args.jobs.unwrap_or_else(cores),
+        keep_going: args.keep_going,
+    };
+    let stop = interrupt::flag()?;
+    let swept = sweep(&plan, stop, |seed| {
+        let outcome = play.run(&mut Dice::new(seed), &mut Nothing);
+        first_failure(&outcome.findings, fail_on).map(|finding| Target {
+            rule: finding.rule,
+            blame: finding.blame,
+        })
+    });
+    let complete = !swept.cut_short;
+    progress.save(&swept)?;
+    finish(args, &play, seed, swept, complete, stop)
+}
+
+fn cores() -> u16 {
+    std::thread::available_parallelism()
+        .map_or(1, |count| u16::try_from(count.get()).unwrap_or(u16::MAX))
+}
+
+fn opening(play: &Play, seed: u64, runs: u64) -> String {
+    let fault = play
+        .fault()
+        .map(|fault| format!(" · fault {fault}"))
+        .unwrap_or_default();
+    let plural = if runs == 1 { "run" } else { "runs" };
+    format!(
+        "mcpsim {} · scenario {}{fault} · seed {seed} · {runs} {plural}\n",
+        env!("CARGO_PKG_VERSION"),
+        play.name()
+    )
+}
+
+fn finish(
+    args: &RunArgs,
+    play: &Play,
+    seed: u64,
+    swept: Swept<Target>,
+    complete: bool,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    let mut failures = vec![];
+    for (first, runs) in groups(&swept.failures) {
+        let mut failed = save_and_shrink(
+            play,
+            first.seed,
+            first.found,
+            &args.out,
+            SHRINK_EXECUTIONS_MAX,
+        )?;
+        failed.runs = runs;
+        if args.format == Format::Text {
+            print(&screen(&failed, args.keep_going)?)?;
+        }
+        failures.push(failed);
+    }
+    let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
+    match args.format {
+        Format::Json => print(&to_json(&RunReport {
+            schema: "mcpsim-run/1",
+            seed,
+            scenario: play.name().to_owned(),
+            fault: play.fault().map(str::to_owned),
+            runs: swept.next,
+            complete,
+            failures: failures.iter().map(Failed::report).collect(),
+        })?)?,
+        Format::Text => print(&closing(&swept, &failures, complete, interrupted))?,
+    }
+    Ok(match (interrupted, failures.is_empty()) {
+        (true, _) => Outcome::Interrupted,
+        (false, true) => Outcome::Clean,
+        (false, false) => Outcome::Found,
+    })
+}
+
+/// Failures by what they break and who is to blame, in the order of their first run.
+fn groups(failures: &[FailedRun<Target>]) -> Vec<(&FailedRun<Target>, u64)> {
+    let mut groups: BTreeMap<(&str, crate::traces::judge::Blame), (&FailedRun<Target>, u64)> =
+        BTreeMap::new();
+    for failed in failures {
+        groups
+            .entry((failed.found.rule, failed.found.blame))
+            .or_insert((failed, 0))
+            .1 += 1;
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|(first, _)| first.index);
+    groups
+}
+
+fn screen(failed: &Failed, keep_going: bool) -> Result<String> {
+    let short = &failed.shrunk;
+    let mut text = format!("\n{}", short.screen()?);
+    let minimal = if short.minimal {
+        ""
+    } else {
+        " (the limit on executions was reached)"
+    };
+    text.push_str(&format!(
+        "\n       {} of {} frames left after {} executions{minimal}\n       run: seed {}, saved as {}\n",
+        short.frames,
+        failed.frames_before,
+        short.executions,
+        failed.seed,
+        failed.trace.display()
+    ));
+    if keep_going {
+        let plural = if failed.runs == 1 {
+            "run fails"
+        } else {
+            "runs fail"
+        };
+        text.push_str(&format!("       {} {plural} this way\n", failed.runs));
+    }
+    text.push_str(&format!("repeat: {}\n", failed.repeat()));
+    Ok(text)
+}
+
+/// The last lines; after a single failure its own repeat line stays last.
+fn closing(
+    swept: &Swept<Target>,
+    failures: &[Failed],
+    complete: bool,
+    interrupted: bool,
+) -> String {
+    let mut text = String::new();
+    let plural = if swept.next == 1 { "run" } else { "runs" };
+    if interrupted {
+        text.push_str(&format!(
+            "interrupted after {} {plural}; go on with --resume\n",
+            swept.next
+        ));
+    } else if !complete {
+        text.push_str(&format!(
+            "time is up after {} {plural}; go on with --resume\n",
+            swept.next
+        ));
+    }
+    if failures.is_empty() {
+        text.push_str(&format!("nothing found in {} {plural}\n", swept.next));
+    }
+    text
+}

@@ -1,0 +1,103 @@
+//! `mcpsim shrink`: a failing trace made as short as it gets.
+
+use super::args::{Format, ShrinkArgs};
+use super::failures::shrink_to;
+use super::outcome::{Failure, Outcome, Result, print, unknown};
+use super::play::{Play, Stop};
+use super::replay::load;
+use super::report::{ShrinkReport, to_json};
+use super::store::shrunk_path;
+use crate::models::{rule, rules};
+use crate::sim::shrink::Target;
+use crate::traces::judge::Verdict;
+
+/// Runs the command.
+///
+/// # Errors
+/// A trace that cannot be read, that does not fail, or whose result cannot be written.
+pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
+    let path = &args.trace;
+    let loaded = load(path)?;
+    let play = Play::from_header(&loaded.header)
+        .map_err(|failure| Failure::new(format!("{}:1: {failure}", path.display())))?;
+    if let Some(wanted) = &args.rule
+        && rule(wanted).is_none()
+    {
+        return Err(unknown("rule", wanted, rules().iter().map(|rule| rule.id)));
+    }
+    let broken = loaded
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict == Verdict::Broken);
+    let chosen = broken.clone().find(|finding| {
+        args.rule
+            .as_ref()
+            .is_none_or(|wanted| *wanted == finding.rule)
+    });
+    let Some(chosen) = chosen else {
+        let what = args
+            .rule
+            .as_deref()
+            .map_or("no rule is broken in it".to_owned(), |rule| {
+                format!("{rule} is not broken in it")
+            });
+        return Err(Failure::new(format!(
+            "{}: does not fail: {what}",
+            path.display()
+        )));
+    };
+    let Some(known) = rule(&chosen.rule) else {
+        return Err(unknown(
+            "rule",
+            &chosen.rule,
+            rules().iter().map(|rule| rule.id),
+        ));
+    };
+    let target = Target {
+        rule: known.id,
+        blame: chosen.blame,
+    };
+    let output = args.output.clone().unwrap_or_else(|| shrunk_path(path));
+    if same_file(path, &output) {
+        return Err(Failure::new(format!(
+            "{}: the result would overwrite the trace: give another -o",
+            output.display()
+        )));
+    }
+    let before = play
+        .with_stop(Stop::Target(target))
+        .count_frames(&loaded.choices);
+    let Some(short) = shrink_to(&play, &loaded.choices, target, &output, args.budget)? else {
+        return Err(Failure::new(format!(
+            "{}: {} did not break again under its own choices",
+            path.display(),
+            target.rule
+        )));
+    };
+    match args.format {
+        Format::Json => print(&to_json(&ShrinkReport {
+            schema: "mcpsim-shrink/1",
+            failure: short.report(path, before),
+        })?)?,
+        Format::Text => {
+            let minimal = if short.minimal {
+                ""
+            } else {
+                " (the limit on executions was reached)"
+            };
+            print(&format!(
+                "{}\n       {} of {before} frames left after {} executions{minimal}\nrepeat: {}\n",
+                short.screen()?,
+                short.frames,
+                short.executions,
+                short.repeat()
+            ))?;
+        }
+    }
+    Ok(Outcome::Found)
+}
+
+fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
+    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+    one == other || (real(one).is_some() && real(one) == real(other))
+}

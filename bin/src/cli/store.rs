@@ -1,0 +1,82 @@
+//! Files that appear whole or not at all, and the folder of saved failures.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::outcome::{Failure, Result};
+
+/// Writes a file whole: to a temporary one beside it first, which then takes its name. A full disk
+/// leaves what was there before.
+///
+/// # Errors
+/// A message that names the file.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let written = fs::create_dir_all(folder).and_then(|()| {
+        let mut file = tempfile::Builder::new()
+            .prefix(".mcpsim-")
+            .tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    });
+    written.map_err(|error| Failure::file("write", path, &error))
+}
+
+/// The name of a saved failure: what it breaks, who is to blame, and eight digits of its digest.
+pub(crate) fn failure_path(folder: &Path, rule: &str, blame: &str, digest: &str) -> PathBuf {
+    let short = &digest[..digest.len().min(8)];
+    folder.join(format!("{rule}-{blame}-{short}.jsonl"))
+}
+
+/// Where the shrunk trace of that one goes.
+pub(crate) fn shrunk_path(trace: &Path) -> PathBuf {
+    let name = trace.file_stem().unwrap_or_default().to_string_lossy();
+    trace.with_file_name(format!("{name}.min.jsonl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("deep/er/file.jsonl");
+        write_whole(&path, b"one").expect("the folder is made");
+        write_whole(&path, b"two").expect("the file is replaced");
+        assert_eq!(fs::read(&path).expect("the file is there"), b"two");
+        let blocked = path.join("below-a-file");
+        let error = write_whole(&blocked, b"x")
+            .expect_err("a file is no folder")
+            .to_string();
+        assert!(error.contains("below-a-file: cannot write"), "{error}");
+        assert_eq!(
+            fs::read_dir(path.parent().expect("a folder"))
+                .expect("readable")
+                .count(),
+            1,
+            "nothing is left over"
+        );
+    }
+
+    #[test]
+    fn names_say_what_is_inside() {
+        let path = failure_path(
+            Path::new("out"),
+            "cancel-twice",
+            "client",
+            "0123456789abcdef",
+        );
+        assert_eq!(path, Path::new("out/cancel-twice-client-01234567.jsonl"));
+        assert_eq!(
+            shrunk_path(&path),
+            Path::new("out/cancel-twice-client-01234567.min.jsonl")
+        );
+    }
+}
