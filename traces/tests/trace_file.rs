@@ -389,7 +389,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
     let choice = r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#;
     let end = r#"{"end":{"events":0,"digest":"00000000000000000000000000000000","findings":[{"rule":"r","blame":"client","verdict":"broken"}]}}"#;
     // A good line, what of it is replaced by what, the text at whose last occurrence the error stands, the message.
-    let cases: [(&str, &str, &str, &str, &str); 43] = [
+    let cases: [(&str, &str, &str, &str, &str); 46] = [
         (send, send, "", "", "a blank line is no event"),
         (
             send,
@@ -410,14 +410,14 @@ fn what_is_wrong_with_an_event_has_its_place() {
             send,
             "{\"t\":1}",
             "{",
-            "the line has none of send, recv, choice, open, close, exit, fault, timer, own, calm, quiet, note, end",
+            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, timer, own, calm, quiet, note, end",
         ),
         (
             send,
             "\"send\"",
             "\"sent\"",
             "{",
-            "the line has none of send, recv, choice, open, close, exit, fault, timer, own, calm, quiet, note, end",
+            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, timer, own, calm, quiet, note, end",
         ),
         (
             send,
@@ -644,6 +644,27 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"frame\":0",
             "0,\"link",
             "frames are numbered from 1",
+        ),
+        (
+            r#"{"t":1,"lost":1,"link":0,"to":"server","told":"nobody"}"#,
+            "\"nobody\"",
+            "\"all\"",
+            "\"all\"",
+            "unknown word \"all\"; known: nobody, client, both",
+        ),
+        (
+            r#"{"t":1,"exchange_lost":1,"link":0}"#,
+            "1,\"link",
+            "0,\"link",
+            "0,\"link",
+            "frames are numbered from 1",
+        ),
+        (
+            r#"{"t":1,"closed":0,"to":"server"}"#,
+            ",\"to\":\"server\"",
+            "",
+            "{",
+            "a closed has no \"to\"",
         ),
         (
             end,

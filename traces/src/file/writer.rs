@@ -394,7 +394,7 @@ impl<W: io::Write> Sink for TraceWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Fault, FrameText, Origin, Role, Site};
+    use crate::event::{Fault, FrameText, Origin, Role, Site, Told};
     use crate::judge::{Blame, Verdict};
     use crate::key::Key;
     use crate::message::{Kind, Message, Method};
@@ -489,6 +489,24 @@ mod tests {
             (13, fault(3, true)),
             (13, fault(0, false)),
             (
+                13,
+                What::Lost {
+                    frame: 3,
+                    link,
+                    to: Role::Server,
+                    told: Told::Client,
+                    forbidden: true,
+                },
+            ),
+            (
+                13,
+                What::ExchangeLost {
+                    frame: 3,
+                    link,
+                    forbidden: false,
+                },
+            ),
+            (
                 14,
                 What::Timer {
                     party: PartyId(0),
@@ -509,6 +527,13 @@ mod tests {
                     by: Role::Client,
                 },
             ),
+            (
+                14,
+                What::Closed {
+                    link,
+                    to: Role::Server,
+                },
+            ),
             (14, What::Exit { party: PartyId(1) }),
             (15, What::Calm),
             (15, What::Quiet),
@@ -525,11 +550,11 @@ mod tests {
         let written = writer
             .finish(&[finding.clone(), finding])
             .expect("memory takes all");
-        assert_eq!((written.events, written.digest), (16, digest));
+        assert_eq!((written.events, written.digest), (19, digest));
         let text = String::from_utf8(written.out).expect("a trace is text");
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
-            lines[..16],
+            lines[..19],
             [
                 r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#,
                 r#"{"t":0,"open":0}"#,
@@ -540,9 +565,12 @@ mod tests {
                 r#"{"t":13,"recv":3,"link":0,"to":"server"}"#,
                 r#"{"t":13,"fault":"drop","frame":3,"link":0,"party":1,"forbidden":true}"#,
                 r#"{"t":13,"fault":"drop","link":0,"party":1}"#,
+                r#"{"t":13,"lost":3,"link":0,"to":"server","told":"client","forbidden":true}"#,
+                r#"{"t":13,"exchange_lost":3,"link":0}"#,
                 r#"{"t":14,"timer":5,"party":0}"#,
                 r#"{"t":14,"own":6,"party":0}"#,
                 r#"{"t":14,"close":0,"by":"client"}"#,
+                r#"{"t":14,"closed":0,"to":"server"}"#,
                 r#"{"t":14,"exit":1}"#,
                 r#"{"t":15,"calm":true}"#,
                 r#"{"t":15,"quiet":true}"#,
@@ -550,10 +578,10 @@ mod tests {
             ]
         );
         let end = format!(
-            "{{\"end\":{{\"events\":16,\"digest\":\"{digest:032x}\",\"findings\":[{0},{0}]}}}}",
+            "{{\"end\":{{\"events\":19,\"digest\":\"{digest:032x}\",\"findings\":[{0},{0}]}}}}",
             r#"{"rule":"unanswered-request","blame":"server","verdict":"broken"}"#
         );
-        assert_eq!(lines[16..], [end]);
+        assert_eq!(lines[19..], [end]);
     }
 
     /// Takes so many lines, then fails; each write must be a whole line.
