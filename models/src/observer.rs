@@ -447,7 +447,8 @@ impl Observer {
         }
         let may_begin = match (seen.from, message.kind) {
             (_, Kind::Request) => message.method == Method::Ping,
-            (_, Kind::Notification) => message.method == Method::LogMessage,
+            (Role::Client, Kind::Notification) => self.client.mode == Mode::Loose,
+            (Role::Server, Kind::Notification) => message.method == Method::LogMessage,
             (Role::Server, _) => self.client.find_own(message.id).is_ok() || !message.id.is_legal(),
             (Role::Client, _) => self.server.find_own(message.id).is_ok() || !message.id.is_legal(),
         };

@@ -127,6 +127,8 @@ struct Asked {
     method: Method,
     cancelled: bool,
     answered: bool,
+    /// Its sender will wait for ever.
+    kept: bool,
 }
 
 /// A request as its receiver keeps it.
@@ -523,7 +525,7 @@ impl World {
         let peer = &mut self.peers[at];
         let role = peer.role;
         let open = peer.asked.iter_mut().find(|asked| {
-            !asked.answered && !asked.cancelled && asked.method != Method::Initialize
+            !asked.answered && !asked.cancelled && !asked.kept && asked.method != Method::Initialize
         });
         let Some(asked) = open else { return };
         asked.cancelled = true;
@@ -564,7 +566,11 @@ impl World {
         let role = peer.role;
         let answer = self.answer_to(&owed);
         match slip {
-            Slip::AnswersTwice => self.send(role, owed.stream, answer),
+            Slip::AnswersTwice => {
+                self.peers[at].owed.remove(pick);
+                self.send(role, owed.stream, answer);
+                self.send(role, owed.stream, answer);
+            }
             Slip::AnswersOtherType => {
                 let Some(number) = owed.id.as_integer() else {
                     return false;
@@ -574,6 +580,13 @@ impl World {
                 self.send(role, owed.stream, Message { id, ..answer });
             }
             Slip::AnswersNothing => {
+                // Who asked does not give up, or nothing would be owed.
+                let asker = &mut self.peers[1 - at];
+                let asked = asker.asked.iter_mut().find(|asked| asked.id == owed.id);
+                match asked.filter(|asked| !asked.cancelled) {
+                    Some(asked) => asked.kept = true,
+                    None => return false,
+                }
                 self.peers[at].owed.remove(pick);
             }
             Slip::AnswersUnknown => {
@@ -693,10 +706,7 @@ impl World {
                 };
                 let id = self.peers[at].take();
                 let message = Message::tools_call(id, Tool::Echo, 1, token);
-                self.peers[at].asked.push(Asked {
-                    token: Key::ABSENT,
-                    ..asked(&message)
-                });
+                self.peers[at].asked.push(asked(&message));
                 self.send(role, 0, message);
             }
             Slip::NotificationWithId => {
@@ -789,6 +799,7 @@ fn asked(message: &Message) -> Asked {
         method: message.method,
         cancelled: false,
         answered: false,
+        kept: false,
     }
 }
 

@@ -369,7 +369,8 @@ impl Part {
     pub(crate) fn notification_in_order(&mut self, cx: &mut Cx<'_>, message: &Message) {
         match self.role {
             Role::Client => {
-                if !self.is(flag::INIT_SENT) {
+                // On http a notification, say the cancel of an early ping, may overtake initialize.
+                if !self.is(flag::INIT_SENT) && self.mode != Mode::Loose {
                     self.before_initialize(cx, message);
                 }
                 if message.method == Method::Initialized {

@@ -242,14 +242,25 @@ impl Part {
             return self.progress_for_nobody(cx, message);
         };
         let from = tokens.inn.partition_point(|series| series.token < token);
-        let series = tokens.inn.get(from).filter(|series| series.token == token);
-        let Some(&series) = series else {
-            return self.progress_for_nobody(cx, message);
+        let count = tokens.inn[from..]
+            .iter()
+            .take_while(|series| series.token == token)
+            .count();
+        match count {
+            0 => self.progress_for_nobody(cx, message),
+            1 => self.progress_in_series(cx, message, from),
+            _ => self.progress_in_some(from, count),
+        }
+    }
+
+    fn progress_in_series(&mut self, cx: &mut Cx<'_>, message: &Message, from: usize) {
+        let Some(series) = self.tokens.as_ref().map(|tokens| tokens.inn[from]) else {
+            return;
         };
-        let request = match self.find_in(series.id) {
-            Ok(at) => self.inn[at],
-            Err(_) => return,
+        let Ok(at) = self.find_in(series.id) else {
+            return;
         };
+        let request = self.inn[at];
         self.proven(request.fact);
         if request.cancel.is_some() && request.flags & open::STATELESS == 0 {
             let text = format!(
@@ -265,11 +276,15 @@ impl Part {
         }
         // Across streams there is no order to compare in.
         let is_ordered = self.mode != Mode::Loose || cx.stream == request.stream;
-        let fell = series.begun && message.number <= series.last && is_ordered;
+        if !is_ordered {
+            return;
+        }
+        let fell = series.begun && message.number <= series.last;
         let is_rounded = message.has(Condition::ProgressRounded) && message.number == series.last;
         if fell && !is_rounded {
             let text = format!(
-                "progress for token {token} is {} after {}; each value is greater than the one before",
+                "progress for token {} is {} after {}; each value is greater than the one before",
+                series.token,
                 unordered(message.number),
                 unordered(series.last)
             );
@@ -280,11 +295,28 @@ impl Part {
                 text,
             );
         }
-        if is_ordered {
-            let series = &mut self.tokens().inn[from];
-            series.last = message.number;
-            series.begun = true;
-            series.frame = cx.frame;
+        let series = &mut self.tokens().inn[from];
+        series.last = message.number;
+        series.begun = true;
+        series.frame = cx.frame;
+    }
+
+    /// Several open requests share the token (after a cancel, say): which one this is for cannot be told,
+    /// so no series is compared, and it proves no more than the earliest of them.
+    #[cold]
+    fn progress_in_some(&mut self, from: usize, count: usize) {
+        let Some(tokens) = &mut self.tokens else {
+            return;
+        };
+        let sharing = &mut tokens.inn[from..from + count];
+        sharing.iter_mut().for_each(|series| series.begun = false);
+        let ids: Vec<_> = sharing.iter().map(|series| series.id).collect();
+        let facts = ids
+            .iter()
+            .filter_map(|&id| self.find_in(id).ok())
+            .map(|at| self.inn[at].fact);
+        if let Some(earliest) = facts.min_by_key(|fact| fact.0) {
+            self.proven(earliest);
         }
     }
 
