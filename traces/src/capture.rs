@@ -566,7 +566,7 @@ impl<'a> Values<'a, '_> {
         }
         // Clocks of other programs give fractions.
         match text.parse::<f64>() {
-            Ok(number) if number >= 0.0 && number < 9e15 => Ok(Some(number as u64)),
+            Ok(number) if (0.0..9e15).contains(&number) => Ok(Some(number as u64)),
             _ => Err(expected(
                 "a time in milliseconds",
                 self.text.as_bytes(),

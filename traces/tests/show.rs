@@ -264,7 +264,7 @@ trace by mcpsim 0.1.0, seed 7: client → end (http)
      25 ms  -- #5 to client is lost, the client is told (which http forbids)
      25 ms  -- the exchange of #3 is lost: no answer can come
      25 ms  -- client: timer 3 fires
- #6  25 ms  client → end  notification notifications/cancelled of 3  {"requestId":3}  [stream 6]  [never arrives]
+ #6  25 ms  client → end  notifications/cancelled of 3  {"requestId":3}  [stream 6]  [never arrives]
  #7  25 ms  client → end  batch  [{}]  [stream 7]  [on purpose: no-batches]  [never arrives]
      25 ms  -- calm: no more faults
      25 ms  -- note: a note
@@ -352,7 +352,7 @@ sequenceDiagram
     Note over P0: #35;5 to client is lost, the client is told (which http forbids)
     Note over P0: the exchange of #35;3 is lost#58; no answer can come
     Note over P0: client#58; timer 3 fires
-    P0--xP1: #35;6 notification notifications/cancelled of 3
+    P0--xP1: #35;6 notifications/cancelled of 3
     P0--xP1: #35;7 batch (on purpose#58; no-batches)
     Note over P0,P1: calm#58; no more faults
     Note over P0,P1: note#58; a note

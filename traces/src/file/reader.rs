@@ -235,6 +235,11 @@ impl<R: BufRead> TraceReader<R> {
         self.events
     }
 
+    /// The digest of the lines of the events that were read: of the whole trace, once it was read.
+    pub fn digest(&self) -> u128 {
+        self.digest.finish()
+    }
+
     /// The choices of all events from here to the end: what a replay needs.
     ///
     /// # Errors

@@ -235,6 +235,7 @@ impl StoryFrame {
         } = self;
         let space = if id.is_empty() { "" } else { " " };
         match kind {
+            Kind::Notification if method.starts_with("notifications/") => method.clone(),
             Kind::Request | Kind::Notification => {
                 format!("{} {method}{space}{id}", kind.as_str())
             }
