@@ -75,13 +75,25 @@ fn main() {
     product_memory([&quarter, &log]);
 }
 
-/// mcpsim's rows of the speed table: each reads `log.capture` to its end, finds nothing, and gives `log.written.frame_bytes`.
-fn product_speed(_log: &Log) -> Vec<Row<'_>> {
-    Vec::new()
+/// mcpsim's row of the speed table: the whole command on the capture, which finds nothing.
+fn product_speed(log: &Log) -> Vec<Row<'_>> {
+    vec![Row::elsewhere("mcpsim check, capture of the same frames", move || {
+        let usage = cpu::run_child(check(log).stdout(Stdio::null()));
+        let usage = usage.expect("nothing is found in a lawful log").expect("a system that tells");
+        (log.written.frame_bytes, usage.time)
+    })]
 }
 
-/// mcpsim's rows of the memory table: one `print_memory` each, with the command that checks `log.capture`.
-fn product_memory(_logs: [&Log; 2]) {}
+/// mcpsim's row of the memory table.
+fn product_memory(logs: [&Log; 2]) {
+    print_memory("mcpsim check, capture of the same frames", logs, check);
+}
+
+fn check(log: &Log) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpsim"));
+    command.arg("check").arg(&log.capture);
+    command
+}
 
 /// A baseline: reads the bare frames at a path and gives their number.
 type Reader = fn(&Path) -> u64;
