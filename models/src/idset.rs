@@ -83,10 +83,10 @@ impl IdSet {
         }
         *word |= bit;
         self.loose += u32::from(is_loose);
-        if let Blocks::Small(blocks) = &mut self.blocks {
-            if blocks.len() > SMALL_MAX {
-                self.blocks = Blocks::Large(std::mem::take(blocks).into_iter().collect());
-            }
+        if let Blocks::Small(blocks) = &mut self.blocks
+            && blocks.len() > SMALL_MAX
+        {
+            self.blocks = Blocks::Large(std::mem::take(blocks).into_iter().collect());
         }
         if self.forgot && is_loose {
             Used::Unknown
@@ -175,10 +175,11 @@ fn place(key: Key) -> (Place, u64, bool) {
     }
     let (head, tail) = key.words();
     let whole = u128::from(head) << 64 | u128::from(tail);
-    if key.key_type() == KeyType::Text && head as u8 == Key::text(b"").words().0 as u8 {
-        if let Some((prefix, number)) = numbered(head, tail) {
-            return ((prefix, number >> 6), 1 << (number & 63), false);
-        }
+    if key.key_type() == KeyType::Text
+        && head as u8 == Key::text(b"").words().0 as u8
+        && let Some((prefix, number)) = numbered(head, tail)
+    {
+        return ((prefix, number >> 6), 1 << (number & 63), false);
     }
     ((whole, 0), 1, true)
 }

@@ -821,10 +821,8 @@ impl Part {
             self.rare().notification_frame = cx.frame;
         }
         match message.method {
-            Method::Initialized if self.role == Role::Server => {
-                if !self.initialized.is_some() {
-                    self.initialized = fact;
-                }
+            Method::Initialized if self.role == Role::Server && !self.initialized.is_some() => {
+                self.initialized = fact;
             }
             Method::Cancelled => {
                 self.set(flag::LAST_IN_CANCEL);
@@ -898,11 +896,11 @@ impl Part {
             .enumerate()
             .filter(|(_, own)| own.answer.is_some() && own.flags & open::REUSED == 0);
         let count = unread.clone().count();
-        if count > UNREAD_MAX {
-            if let Some((at, _)) = unread.min_by_key(|(_, own)| (own.answer.0, own.frame)) {
-                self.set(flag::EVICTED);
-                self.drop_own(at);
-            }
+        if count > UNREAD_MAX
+            && let Some((at, _)) = unread.min_by_key(|(_, own)| (own.answer.0, own.frame))
+        {
+            self.set(flag::EVICTED);
+            self.drop_own(at);
         }
     }
 

@@ -24,7 +24,7 @@ impl Random {
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        ((self.word() >> 32) * bound as u64 >> 32) as usize
+        (((self.word() >> 32) * bound as u64) >> 32) as usize
     }
 
     fn chance(&mut self, percent: usize) -> bool {

@@ -234,10 +234,10 @@ impl Part {
             if member.method != Method::None && member.id.is_legal() {
                 self.issued.insert(member.id);
             }
-            if member.kind.is_response() {
-                if let Ok(at) = self.find_in(member.id) {
-                    self.inn[at].flags |= open::MAYBE;
-                }
+            if member.kind.is_response()
+                && let Ok(at) = self.find_in(member.id)
+            {
+                self.inn[at].flags |= open::MAYBE;
             }
         });
         self.set(flag::SPOKE);

@@ -540,7 +540,7 @@ impl Part {
     #[inline]
     pub(crate) fn served(&mut self, cx: &mut Cx<'_>, message: &Message, request: &In) {
         match (self.role, request.method) {
-            (_, Method::Ping) => return self.ping_served(cx, message),
+            (_, Method::Ping) => self.ping_served(cx, message),
             (Role::Server, method) => {
                 if method == Method::ToolsCall {
                     self.tool_served(cx, message);

@@ -371,16 +371,14 @@ impl Part {
             let text = "the frame holds bytes that are not UTF-8".to_string();
             self.broken_at(cx, &NOT_UTF8, severity, &frame, text);
         }
-        if has(Condition::VersionTagMissing) || has(Condition::VersionTagWrong) {
-            if !cx.refused {
-                let what = if has(Condition::VersionTagMissing) {
-                    "has no `jsonrpc` member"
-                } else {
-                    "has another `jsonrpc`"
-                };
-                let text = format!("the frame {what}; it is the string \"2.0\"");
-                self.broken(cx, &JSONRPC_VERSION, &frame, text);
-            }
+        if (has(Condition::VersionTagMissing) || has(Condition::VersionTagWrong)) && !cx.refused {
+            let what = if has(Condition::VersionTagMissing) {
+                "has no `jsonrpc` member"
+            } else {
+                "has another `jsonrpc`"
+            };
+            let text = format!("the frame {what}; it is the string \"2.0\"");
+            self.broken(cx, &JSONRPC_VERSION, &frame, text);
         }
         if has(Condition::DuplicateMember) {
             let text =
