@@ -474,7 +474,7 @@ fn link(kind: Transport, client: &str, server: &str) -> Link {
         kind,
         client: client.to_owned(),
         server: server.to_owned(),
-        capacity: 64,
+        capacity: None,
         beyond: Beyond::default(),
     }
 }

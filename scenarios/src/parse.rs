@@ -199,14 +199,58 @@ impl Scenario {
             if link.client == link.server {
                 return wrong(&here("server"), "a party cannot be linked with itself");
             }
-            if link.capacity == 0 {
+            if link.capacity == Some(0) {
                 return wrong(
                     &here("capacity"),
                     "a pipe that holds no frame blocks for ever",
                 );
             }
+            let least = self.least_capacity();
+            if let Some(capacity) = link.capacity
+                && link.kind == Transport::Pipe
+                && capacity < least
+            {
+                let message = format!(
+                    "pipes of {capacity} frames can fill up in both directions, and then both ends wait to write for ever; {least} are enough here"
+                );
+                return wrong(&here("capacity"), message);
+            }
         }
         Ok(())
+    }
+
+    /// How many frames a pipe must hold so that it never fills up toward a server. Reference peers do
+    /// not read while they wait to write, so that two full pipes would block both ends for ever.
+    ///
+    /// On the way are at most the handshake and a ping's answer; for each open step its request and
+    /// the answer to what its tool asks; and for each step that can end without an answer also its
+    /// cancellation, and all of that while the next steps have begun already.
+    pub(crate) fn least_capacity(&self) -> u32 {
+        let clients = self
+            .parties
+            .iter()
+            .filter(|party| party.role == PartyRole::Client);
+        let timers = self.faults.cut > 0
+            || self.faults.crash > 0
+            || self.links.iter().any(|link| link.beyond.drop);
+        let mut frames = 4u32;
+        for party in clients {
+            let steps = self
+                .workload
+                .get(&party.name)
+                .map_or(&[][..], Vec::as_slice);
+            let leaves = |step: &&Step| {
+                let is_cancelled = step.timeout_ms.is_some()
+                    || step.cancel_soon
+                    || step.cancel_after_progress.is_some();
+                timers || is_cancelled || !step.is_request()
+            };
+            let leaving = steps.iter().filter(leaves).count();
+            let open = (party.window as usize).min(steps.len());
+            let more = u32::try_from(2 * open + 3 * leaving).unwrap_or(u32::MAX);
+            frames = frames.saturating_add(more);
+        }
+        frames
     }
 
     fn check_ends(&self) -> Result<(), Mistake> {

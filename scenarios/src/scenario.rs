@@ -99,7 +99,8 @@ pub struct Party {
     #[serde(default, skip_serializing_if = "is_default")]
     pub ids: Ids,
     /// Whether it lets others move where orders matter in practice: between taking an id and
-    /// sending, before `notifications/initialized`, before it answers.
+    /// sending, before `notifications/initialized`, between progress reports, before it answers.
+    /// (The tool `slow` always does.)
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub hesitates: bool,
     /// Client: whether it closes its end after its last step.
@@ -126,9 +127,10 @@ pub struct Link {
     pub client: String,
     /// The party with the server end: a server or a gateway.
     pub server: String,
-    /// Pipe: how many frames it holds in each direction before its writer is blocked.
-    #[serde(default = "capacity", skip_serializing_if = "is_capacity")]
-    pub capacity: u32,
+    /// Pipe: how many frames it holds in each direction before its writer is blocked. Left out: as
+    /// many as the workload needs, and at least 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u32>,
     /// What may happen although the kind forbids it; the transport is to blame for what follows.
     #[serde(default, skip_serializing_if = "is_default")]
     pub beyond: Beyond,
@@ -302,7 +304,7 @@ impl Scenario {
         let parties = self.parties.iter().enumerate();
         Ok(Setup {
             parties: parties
-                .map(|(at, party)| self.peer(at, party, defect_of(at)))
+                .map(|(at, party)| self.peer(party, defect_of(at)))
                 .collect(),
             links: self
                 .links
@@ -346,7 +348,7 @@ impl Scenario {
             kind: link.kind.into(),
             client: id(&link.client),
             server: id(&link.server),
-            capacity: link.capacity,
+            capacity: link.capacity.unwrap_or(self.least_capacity().max(64)),
             beyond: setup::Beyond {
                 reorder: link.beyond.reorder,
                 drop: link.beyond.drop,
@@ -370,7 +372,7 @@ impl Scenario {
         ends
     }
 
-    fn peer(&self, _at: usize, party: &Party, defect: Defect) -> Peer {
+    fn peer(&self, party: &Party, defect: Defect) -> Peer {
         let steps = self.workload.get(&party.name).cloned().unwrap_or_default();
         let plan = Arc::new(Plan {
             defect,
@@ -486,14 +488,6 @@ fn half_a_minute() -> u32 {
 
 fn is_half_a_minute(value: &u32) -> bool {
     *value == half_a_minute()
-}
-
-fn capacity() -> u32 {
-    64
-}
-
-fn is_capacity(value: &u32) -> bool {
-    *value == capacity()
 }
 
 fn steps_max() -> u32 {

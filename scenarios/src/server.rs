@@ -80,12 +80,15 @@ impl Server {
             Tool::Count => {
                 let reports =
                     owed.token.is_present() || plan.defect == Defect::ProgressWithoutToken;
-                let work = if reports && owed.value > 0 {
-                    Work::Counting(1)
+                let upto = if reports { owed.value } else { 0 };
+                if !plan.hesitates && plan.defect != Defect::ProgressRacesAnswer {
+                    (1..=upto).for_each(|progress| report(session, plan, &owed, progress, out));
+                    session.answer(plan, &owed, done(&owed), out);
+                } else if upto > 0 {
+                    put_off(session, owed, Work::Counting(1), out);
                 } else {
-                    Work::Later
-                };
-                put_off(session, owed, work, out);
+                    put_off(session, owed, Work::Later, out);
+                }
             }
             Tool::Ask | Tool::Confirm | Tool::Look => {
                 if session.phase == Phase::Ready || plan.defect == Defect::AsksTooEarly {

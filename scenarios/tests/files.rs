@@ -180,6 +180,15 @@ fn what_makes_no_world_is_placed_with_the_reason() {
 }
 
 #[test]
+fn pipes_that_could_block_both_ends_are_refused() {
+    // Window 2, and a cancel: 4 + 2 * 2 + 3.
+    let expected = "7:72: pipes of 10 frames can fill up in both directions, and then both ends wait to write for ever; 11 are enough here";
+    let with = |capacity| format!("\"server\": \"s\", \"capacity\": {capacity}}}]");
+    check("\"server\": \"s\"}]", &with(10), expected);
+    check("\"server\": \"s\"}]", &with(11), "(no error)");
+}
+
+#[test]
 fn a_client_without_work_is_refused() {
     let text = GOOD.replace("\"c\": [\n      {\"do\": \"call\", \"tool\": \"count\", \"n\": 2, \"progress\": true},\n      {\"do\": \"cancel\", \"of\": 1}\n    ]", "\"c\": []");
     let error = Scenario::parse(&text).expect_err("nothing to do");
@@ -251,7 +260,7 @@ prop_compose! {
         declared in proptest::option::of(any::<(bool, bool)>()),
         kind in proptest::sample::select(vec![Transport::Pipe, Transport::Http]),
         faults in any::<(u8, u8, u8, u8, u8)>(),
-        capacity in 1u32..100,
+        capacity in proptest::option::of(100u32..200),
         steps_max in 1u32..1_000_000,
         name in "[a-z\"\\\\é]{1,8}",
     ) -> Scenario {

@@ -120,3 +120,30 @@ fn a_window_of_eight_calls_is_served() {
     // 3 of the handshake, 100 calls with two reports and an answer each, a ping and its answer.
     assert_eq!((ended.frames, ended.end), (3 + 100 * 4 + 2, RunEnd::Quiet));
 }
+
+/// The smallest pipes that a scenario may have never block both ends: every workload is done.
+#[test]
+fn the_smallest_accepted_pipes_do_not_block() {
+    for named in scenarios() {
+        if named.faults != Default::default() {
+            continue;
+        }
+        let mut scenario = named.clone();
+        let smallest = (1..1_000).find(|&capacity| {
+            for link in &mut scenario.links {
+                link.capacity = Some(capacity);
+            }
+            scenario.check().is_ok()
+        });
+        assert!(smallest.is_some(), "{}", named.name);
+        for index in 0..100 {
+            let mut world = world(&scenario);
+            let mut dice = Dice::new(derive_seed(13, index));
+            world.run(&mut Door::new(&mut dice, &mut Nothing), |_| false);
+            match world.actor(PartyId(0)) {
+                Peer::Client(client) => assert!(client.is_done(), "{} run {index}", named.name),
+                other => panic!("party 0 is a client: {other:?}"),
+            }
+        }
+    }
+}
