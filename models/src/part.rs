@@ -1078,3 +1078,94 @@ pub(crate) fn waits_for_people(method: Method) -> bool {
 pub(crate) fn is_text(key: Key) -> bool {
     key.key_type() == KeyType::Text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Ledger;
+    use mcpsim_traces::event::{LinkId, PartyId};
+
+    fn heap(part: &Part) -> usize {
+        let sets = [&part.issued, &part.answered];
+        let blocks: usize = sets.iter().map(|set| set.entries()).sum();
+        part.own.len() * size_of::<Own>() + part.inn.len() * size_of::<In>() + blocks * 48
+    }
+
+    /// Exploring copies and hashes parts all day: eight open requests stay below 512 bytes beside the
+    /// part itself, and the part itself is small too.
+    #[test]
+    fn a_part_is_small() {
+        let mut ledger = Ledger::new(1);
+        for kind in [LinkKind::Pipe, LinkKind::Http] {
+            let mut part = Part::new(Role::Client, kind, Mode::Exact);
+            for id in 0..8 {
+                let mut cx = Cx {
+                    ledger: &mut ledger,
+                    party: PartyId(0),
+                    link: LinkId(0),
+                    frame: 0,
+                    stream: 0,
+                    text: None,
+                    slips: &[],
+                    now_ms: 0,
+                    refused: false,
+                };
+                part.by(&mut cx, &Message::request(Method::Ping, Key::integer(id)));
+            }
+            assert!(heap(&part) <= 512, "{} bytes", heap(&part));
+            assert!(size_of::<Part>() <= 256, "{} bytes", size_of::<Part>());
+            assert!(part.tokens.is_none() && part.rare.is_none());
+        }
+    }
+
+    /// A log of half a million requests, seen from in between, with nothing nested that would prove what
+    /// the client has read: what is kept does not grow.
+    #[test]
+    fn a_long_log_is_kept_small() {
+        let mut ledger = Ledger::new(1);
+        let mut client = Part::new(Role::Client, LinkKind::Pipe, Mode::Fifo);
+        let mut server = Part::new(Role::Server, LinkKind::Pipe, Mode::Fifo);
+        client.set(flag::JOINED);
+        server.set(flag::JOINED);
+        for number in 1..=500_000u32 {
+            let id = Key::text(format!("req-{number}").as_bytes());
+            let mut cx = Cx {
+                ledger: &mut ledger,
+                party: PartyId(0),
+                link: LinkId(0),
+                frame: number,
+                stream: 0,
+                text: None,
+                slips: &[],
+                now_ms: number,
+                refused: false,
+            };
+            let request = Message::tools_call(id, mcpsim_traces::message::Tool::Echo, 1, id);
+            client.by(&mut cx, &request);
+            server.toward(&mut cx, &request);
+            if number % 4 == 0 {
+                let cancel = Message::cancelled(id);
+                client.by(&mut cx, &cancel);
+                server.toward(&mut cx, &cancel);
+            } else {
+                let answer = Message::tool_result(id, 1);
+                server.by(&mut cx, &answer);
+                client.toward(&mut cx, &answer);
+            }
+        }
+        assert_eq!(ledger.findings, []);
+        assert!(
+            client.own.len() <= OPEN_MAX + UNREAD_MAX,
+            "{}",
+            client.own.len()
+        );
+        assert!(server.inn.len() <= OPEN_MAX, "{}", server.inn.len());
+        assert!(
+            client.issued.entries() < 8000,
+            "{}",
+            client.issued.entries()
+        );
+        let tokens = client.tokens.as_ref().map_or(0, |tokens| tokens.own.len());
+        assert!(tokens <= OPEN_MAX + UNREAD_MAX, "{tokens}");
+    }
+}

@@ -1,0 +1,396 @@
+//! The judge of a world: chains of waiting through a gateway, losses, exits and crashes, equal states.
+
+use mcpsim_models::{Monitor, Part};
+use mcpsim_traces::encode::Encoder;
+use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
+use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, Verdict};
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{Capabilities, Capability, Message, Method, Revision, Shape, Tool};
+
+/// A few links between parties; a frame is sent and received at once, unless it is lost.
+struct Stage {
+    monitor: Monitor,
+    /// Party, link, role and part of each end.
+    ends: Vec<(u8, u8, Role, Part)>,
+    frames: u32,
+    numbered: bool,
+}
+
+impl Stage {
+    fn new(links: &[(u8, u8)], numbered: bool) -> Stage {
+        let monitor = Monitor::new();
+        let mut ends = vec![];
+        for (link, &(client, server)) in links.iter().enumerate() {
+            for (party, role) in [(client, Role::Client), (server, Role::Server)] {
+                ends.push((party, link as u8, role, monitor.part(role, LinkKind::Pipe)));
+            }
+        }
+        let mut stage = Stage {
+            monitor,
+            ends,
+            frames: 0,
+            numbered,
+        };
+        for link in 0..links.len() as u8 {
+            stage.open(link);
+        }
+        stage
+    }
+
+    fn open(&mut self, link: u8) {
+        let id = Key::text(b"init");
+        let (client, server) = (
+            Capabilities::of(&[Capability::Sampling, Capability::Roots]),
+            Capabilities::of(&[Capability::Tools]),
+        );
+        self.pass(
+            link,
+            Role::Client,
+            Message::initialize(id, Revision::V2025_11_25, client),
+        );
+        self.pass(
+            link,
+            Role::Server,
+            Message::initialize_result(id, Revision::V2025_11_25, server),
+        );
+        self.pass(
+            link,
+            Role::Client,
+            Message::notification(Method::Initialized),
+        );
+    }
+
+    fn see(&mut self, link: u8, at: Role, message: &Message, is_own: bool) {
+        let end = self
+            .ends
+            .iter_mut()
+            .find(|end| end.1 == link && end.2 == at)
+            .expect("an end");
+        let sight = Sight {
+            message,
+            text: None,
+            frame: if self.numbered { self.frames } else { 0 },
+            party: PartyId(end.0),
+            link: LinkId(link),
+            stream: 0,
+            slips: &[],
+        };
+        if is_own {
+            self.monitor.by(&mut end.3, &sight);
+        } else {
+            self.monitor.toward(&mut end.3, &sight);
+        }
+    }
+
+    fn send(&mut self, link: u8, from: Role, message: Message) {
+        self.frames += 1;
+        self.see(link, from, &message, true);
+    }
+
+    fn pass(&mut self, link: u8, from: Role, message: Message) {
+        self.send(link, from, message);
+        self.see(link, from.other(), &message, false);
+    }
+
+    fn event(&mut self, link: u8, role: Role, event: PartEvent) {
+        let end = self
+            .ends
+            .iter_mut()
+            .find(|end| end.1 == link && end.2 == role)
+            .expect("an end");
+        self.monitor
+            .event(&mut end.3, PartyId(end.0), LinkId(link), event);
+    }
+
+    fn settle(&mut self) -> Vec<Finding> {
+        let mut ends: Vec<EndState<'_, Part>> = self
+            .ends
+            .iter_mut()
+            .map(|(party, link, role, part)| EndState {
+                party: PartyId(*party),
+                link: LinkId(*link),
+                role: *role,
+                part,
+            })
+            .collect();
+        self.monitor.settle(&mut ends, Ending::Quiet);
+        self.monitor.take_findings()
+    }
+}
+
+fn call(id: i64, value: u32) -> Message {
+    Message::tools_call(Key::integer(id), Tool::Echo, value, Key::ABSENT)
+}
+
+fn one(findings: &[Finding]) -> String {
+    let told: Vec<String> = findings
+        .iter()
+        .map(|one| {
+            format!(
+                "{} {} {} {} {:?} | {}",
+                one.rule,
+                one.blame.as_str(),
+                one.verdict.as_str(),
+                one.party.0,
+                one.frames,
+                one.message
+            )
+        })
+        .collect();
+    told.join("\n")
+}
+
+/// Client 0, gateway 1, servers 2 and 3: one server never answers. The gateway waits for it, so it is not
+/// to blame; what goes through the other server is answered.
+#[test]
+fn a_gateway_waits_for_its_server() {
+    let mut stage = Stage::new(&[(0, 1), (1, 2), (1, 3)], true);
+    stage.pass(0, Role::Client, call(7, 41));
+    stage.pass(0, Role::Client, call(8, 42));
+    stage.pass(1, Role::Client, call(100, 41));
+    stage.pass(2, Role::Client, call(100, 42));
+    stage.pass(2, Role::Server, Message::tool_result(Key::integer(100), 42));
+    stage.pass(0, Role::Server, Message::tool_result(Key::integer(8), 42));
+    assert_eq!(
+        one(&stage.settle()),
+        "request-unanswered server broken 2 [10, 12] | server never answered tools/call 100; \
+         the server's answer to tools/call 7 waits for it"
+    );
+}
+
+/// The gateway has its answer and keeps it: then it is at the end of the chain.
+#[test]
+fn a_gateway_that_keeps_an_answer_is_named() {
+    let mut stage = Stage::new(&[(0, 1), (1, 2)], true);
+    stage.pass(0, Role::Client, call(7, 41));
+    stage.pass(1, Role::Client, call(100, 41));
+    stage.pass(1, Role::Server, Message::tool_result(Key::integer(100), 41));
+    assert_eq!(
+        one(&stage.settle()),
+        "request-unanswered server broken 1 [7] | server never answered tools/call 7"
+    );
+}
+
+/// A nested request through the gateway, back to the client that asked first and answers nothing.
+#[test]
+fn a_chain_through_the_gateway_ends_at_the_client() {
+    let mut stage = Stage::new(&[(0, 1), (1, 2)], true);
+    stage.pass(0, Role::Client, call(7, 41));
+    stage.pass(1, Role::Client, call(100, 41));
+    let ask = |id| Message::request(Method::SamplingCreateMessage, Key::integer(id));
+    stage.pass(1, Role::Server, ask(1));
+    stage.pass(0, Role::Server, ask(1));
+    let findings = stage.settle();
+    assert_eq!(findings.len(), 1, "{}", one(&findings));
+    assert_eq!(findings[0].blame.as_str(), "client");
+    assert_eq!(
+        (findings[0].party, findings[0].frames.clone()),
+        (PartyId(0), vec![7, 8, 9, 10])
+    );
+}
+
+/// With two calls open, the nested request may belong to either: only who owes the nested one is certain.
+#[test]
+fn of_two_possible_causes_neither_is_accused() {
+    let mut stage = Stage::new(&[(0, 1)], true);
+    stage.pass(0, Role::Client, call(1, 1));
+    stage.pass(0, Role::Client, call(2, 2));
+    stage.pass(
+        0,
+        Role::Server,
+        Message::request(Method::RootsList, Key::integer(1)),
+    );
+    let findings = stage.settle();
+    let broken: Vec<_> = findings
+        .iter()
+        .filter(|one| one.verdict == Verdict::Broken)
+        .collect();
+    assert_eq!(broken.len(), 1, "{}", one(&findings));
+    assert_eq!(
+        (broken[0].blame.as_str(), broken[0].frames.clone()),
+        ("client", vec![6])
+    );
+    // A request sent before the owed one came is no cause of anything.
+    let mut stage = Stage::new(&[(0, 1)], true);
+    stage.pass(
+        0,
+        Role::Server,
+        Message::request(Method::RootsList, Key::integer(1)),
+    );
+    stage.pass(0, Role::Client, call(1, 1));
+    stage.pass(
+        0,
+        Role::Client,
+        Message::result(Key::integer(1), Shape::Roots),
+    );
+    stage.pass(
+        0,
+        Role::Server,
+        Message::request(Method::Ping, Key::integer(2)),
+    );
+    let findings = stage.settle();
+    assert_eq!(
+        one(&findings),
+        "request-unanswered client broken 0 [5, 7] | client never answered ping 2; the server's answer to tools/call 1 waits for it"
+    );
+}
+
+/// What the world takes accuses no peer; what the link's kind forbids is the transport's.
+#[test]
+fn losses_accuse_no_peer() {
+    for (told, forbidden, expected) in [
+        (true, false, ""),
+        (true, true, ""),
+        (false, false, "request-unanswered none unsure"),
+        (false, true, "request-unanswered transport broken"),
+    ] {
+        let mut stage = Stage::new(&[(0, 1)], true);
+        stage.send(0, Role::Client, call(1, 1));
+        let message = call(1, 1);
+        stage.event(
+            0,
+            Role::Client,
+            PartEvent::SentLost {
+                message,
+                told,
+                forbidden,
+            },
+        );
+        let findings = stage.settle();
+        assert!(
+            one(&findings).starts_with(expected) && findings.is_empty() == expected.is_empty(),
+            "{}",
+            one(&findings)
+        );
+        // The answer is lost instead.
+        let mut stage = Stage::new(&[(0, 1)], true);
+        stage.pass(0, Role::Client, call(1, 1));
+        let message = Message::tool_result(Key::integer(1), 1);
+        stage.send(0, Role::Server, message);
+        stage.event(
+            0,
+            Role::Client,
+            PartEvent::InboundLost {
+                message,
+                told,
+                forbidden,
+            },
+        );
+        let findings = stage.settle();
+        assert!(
+            one(&findings).starts_with(expected) && findings.is_empty() == expected.is_empty(),
+            "{}",
+            one(&findings)
+        );
+    }
+}
+
+/// An exit is the party's own; a crash is the world's; after the other side closed, an exit is orderly.
+#[test]
+fn exits_are_named_and_crashes_are_not() {
+    let mut stage = Stage::new(&[(0, 1), (2, 1)], true);
+    stage.pass(0, Role::Client, call(1, 1));
+    for link in 0..2 {
+        stage.event(link, Role::Server, PartEvent::Exited);
+        stage.event(link, Role::Client, PartEvent::ClosedByPeer);
+    }
+    let findings = stage.settle();
+    assert_eq!(
+        findings.len(),
+        1,
+        "one exit, one finding: {}",
+        one(&findings)
+    );
+    assert!(
+        one(&findings).starts_with("request-unanswered server broken 1 [7]"),
+        "{}",
+        one(&findings)
+    );
+
+    let mut stage = Stage::new(&[(0, 1)], true);
+    stage.event(0, Role::Server, PartEvent::Exited);
+    assert!(one(&stage.settle()).starts_with("peer-died server broken 1 []"));
+
+    let mut stage = Stage::new(&[(0, 1)], true);
+    stage.pass(0, Role::Client, call(1, 1));
+    stage.event(0, Role::Server, PartEvent::Crashed);
+    stage.event(0, Role::Client, PartEvent::ClosedByPeer);
+    assert_eq!(one(&stage.settle()), "");
+
+    let mut stage = Stage::new(&[(0, 1)], true);
+    stage.pass(0, Role::Client, call(1, 1));
+    stage.event(0, Role::Client, PartEvent::ClosedByIt);
+    stage.event(0, Role::Server, PartEvent::ClosedByPeer);
+    stage.event(0, Role::Server, PartEvent::Exited);
+    assert_eq!(one(&stage.settle()), "");
+}
+
+/// A copy that the link makes accuses nobody: neither of answering both, nor of answering one.
+#[test]
+fn copies_accuse_nobody() {
+    for answers in 1..=2 {
+        let mut stage = Stage::new(&[(0, 1)], true);
+        stage.pass(0, Role::Client, call(1, 1));
+        stage.see(0, Role::Server, &call(1, 1), false);
+        for _ in 0..answers {
+            stage.pass(0, Role::Server, Message::tool_result(Key::integer(1), 1));
+        }
+        assert_eq!(one(&stage.settle()), "");
+        // The copy comes after the answer.
+        let mut stage = Stage::new(&[(0, 1)], true);
+        stage.pass(0, Role::Client, call(1, 1));
+        stage.pass(0, Role::Server, Message::tool_result(Key::integer(1), 1));
+        stage.see(0, Role::Server, &call(1, 1), false);
+        for _ in 1..answers {
+            stage.pass(0, Role::Server, Message::tool_result(Key::integer(1), 1));
+        }
+        assert_eq!(one(&stage.settle()), "");
+    }
+}
+
+/// Findings of rules that the sender breaks on purpose are expected.
+#[test]
+fn slips_on_purpose_are_not_reported() {
+    let mut monitor = Monitor::new();
+    let mut part = monitor.part(Role::Client, LinkKind::Pipe);
+    let message = call(1, 1);
+    let sight = Sight {
+        message: &message,
+        text: None,
+        frame: 1,
+        party: PartyId(0),
+        link: LinkId(0),
+        stream: 0,
+        slips: &["initialize-first"],
+    };
+    monitor.by(&mut part, &sight);
+    assert_eq!(monitor.findings(), []);
+}
+
+/// Without frame numbers, what order did not matter leaves equal parts with equal fingerprints.
+#[test]
+fn equal_histories_are_equal_parts() {
+    let fingerprint = |stage: &Stage| {
+        let mut encoder = Encoder::new(1);
+        for end in &stage.ends {
+            stage.monitor.encode(&end.3, &mut encoder);
+        }
+        encoder.finish()
+    };
+    let run = |first: i64, second: i64, answer: bool| {
+        let mut stage = Stage::new(&[(0, 1)], false);
+        for id in [first, second] {
+            stage.pass(0, Role::Client, call(id, id as u32));
+        }
+        if answer {
+            stage.pass(0, Role::Server, Message::tool_result(Key::integer(1), 1));
+        }
+        stage
+    };
+    let (one, other) = (run(1, 2, true), run(2, 1, true));
+    assert_eq!(fingerprint(&one), fingerprint(&other));
+    for (one, other) in one.ends.iter().zip(&other.ends) {
+        assert_eq!(one.3, other.3);
+    }
+    assert_ne!(fingerprint(&one), fingerprint(&run(1, 2, false)));
+}
