@@ -369,7 +369,10 @@ mod tests {
     proptest! {
         /// However the input is split, the lines are those of the whole, and together they are the input.
         #[test]
-        fn split_reads_are_the_whole(bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200), capacity in 1usize..20) {
+        fn split_reads_are_the_whole(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200),
+            capacity in 1usize..20,
+        ) {
             let whole = lines(&bytes, 4096);
             prop_assert_eq!(&lines(&bytes, capacity), &whole);
             let mut joined = vec![];

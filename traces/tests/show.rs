@@ -512,7 +512,13 @@ proptest! {
         let mut story = tale.story();
         story.parties[0].name = words.clone();
         story.title = words.clone();
-        let finding = StoryFinding { frame: 1, rule: words.clone(), blame: Blame::Client, verdict: Verdict::Unsure, message: words.clone() };
+        let finding = StoryFinding {
+            frame: 1,
+            rule: words.clone(),
+            blame: Blame::Client,
+            verdict: Verdict::Unsure,
+            message: words.clone(),
+        };
         let options = TextOptions { is_ascii, with_choices: true, payload_chars_max: 20 };
         let shown = as_text(&story, std::slice::from_ref(&finding), &options);
         // A title, a line for each frame, a note, a finding.
