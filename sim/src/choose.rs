@@ -33,7 +33,8 @@ pub trait Chooser {
     fn choose(&mut self, site: Site, options: &dyn Options) -> u32;
 
     /// Told of a step that was forced (one option), so that scripts stay whole.
-    fn forced(&mut self, _site: Site, _label: Label) {}
+    #[inline]
+    fn forced(&mut self, _site: Site, _options: &dyn Options) {}
 }
 
 impl<C: Chooser + ?Sized> Chooser for &mut C {
@@ -43,8 +44,8 @@ impl<C: Chooser + ?Sized> Chooser for &mut C {
     }
 
     #[inline]
-    fn forced(&mut self, site: Site, label: Label) {
-        (**self).forced(site, label);
+    fn forced(&mut self, site: Site, options: &dyn Options) {
+        (**self).forced(site, options);
     }
 }
 
@@ -236,25 +237,13 @@ impl<'a> Script<'a> {
     }
 }
 
-/// One forced option.
-struct Forced(Label);
-
-impl Options for Forced {
-    fn bound(&self) -> u32 {
-        1
-    }
-    fn label(&self, _: u32) -> Label {
-        self.0
-    }
-}
-
 impl Chooser for Script<'_> {
     fn choose(&mut self, site: Site, options: &dyn Options) -> u32 {
         self.take(site, options)
     }
 
-    fn forced(&mut self, site: Site, label: Label) {
-        self.take(site, &Forced(label));
+    fn forced(&mut self, site: Site, options: &dyn Options) {
+        self.take(site, options);
     }
 }
 
@@ -333,8 +322,8 @@ impl Chooser for LenientScript<'_> {
         }
     }
 
-    fn forced(&mut self, site: Site, label: Label) {
-        self.choose(site, &Forced(label));
+    fn forced(&mut self, site: Site, options: &dyn Options) {
+        self.choose(site, options);
     }
 }
 
@@ -500,7 +489,7 @@ mod tests {
             0,
             "step 1 has no second question"
         );
-        script.forced(Site::Next, Label::Number(5));
+        script.forced(Site::Next, &Numbers(1));
         assert_eq!(script.choose(Site::Next, &Numbers(1)), 0);
         assert_eq!(script.choose(Site::Next, &Numbers(4)), 0, "used up");
     }

@@ -29,21 +29,21 @@ impl<'a, C: Chooser + ?Sized, S: Sink + ?Sized> Door<'a, C, S> {
         let bound = options.bound();
         assert!(bound > 0, "a question needs an option");
         let answer = if bound == 1 {
+            self.chooser.forced(site, options);
             0
         } else {
             self.chooser.choose(site, options)
         };
         assert!(answer < bound, "a chooser stays within the options");
-        let label = options.label(answer);
-        if bound == 1 {
-            self.chooser.forced(site, label);
+        if self.sink.listens() {
+            let label = options.label(answer);
+            self.event(What::Choice(Choice {
+                site,
+                bound,
+                answer,
+                label,
+            }));
         }
-        self.event(What::Choice(Choice {
-            site,
-            bound,
-            answer,
-            label,
-        }));
         answer
     }
 

@@ -194,6 +194,12 @@ impl Net {
         until
     }
 
+    /// Whether any stream is held back.
+    #[inline]
+    pub(crate) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// When the stream of that flight is to be released, where it is held.
     pub(crate) fn held_until(&self, index: usize) -> Option<u64> {
         let lane = self.order[index].lane;

@@ -489,11 +489,16 @@ impl<A: Actor, J: Judge> World<A, J> {
                 }
             }
         }
-        for (index, entry) in self.net.entries().iter().enumerate() {
-            let to = self.links[usize::from(entry.link().0)].ends[entry.to() as usize].party;
-            if entry.behind == 0 && entry.held && self.takes_events(to) {
-                options.push(Next::Release(index as u32));
+        if self.net.holds() {
+            for (index, entry) in self.net.entries().iter().enumerate() {
+                let to = self.links[usize::from(entry.link().0)].ends[entry.to() as usize].party;
+                if entry.behind == 0 && entry.held && self.takes_events(to) {
+                    options.push(Next::Release(index as u32));
+                }
             }
+        }
+        if options.len() == from {
+            return;
         }
         options[from..].sort_by_key(|option| match *option {
             Next::Timer { party, at } => self.party(party).timers[at as usize].due_ms,

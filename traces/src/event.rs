@@ -451,6 +451,12 @@ pub enum What<'a> {
 pub trait Sink {
     /// Takes one event.
     fn event(&mut self, event: &Event<'_>);
+
+    /// Whether it does anything with an event: nothing is prepared for a sink that doesn't.
+    #[inline]
+    fn listens(&self) -> bool {
+        true
+    }
 }
 
 /// Takes nothing.
@@ -460,12 +466,22 @@ pub struct Nothing;
 impl Sink for Nothing {
     #[inline]
     fn event(&mut self, _: &Event<'_>) {}
+
+    #[inline]
+    fn listens(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
     #[inline]
     fn event(&mut self, event: &Event<'_>) {
         (**self).event(event);
+    }
+
+    #[inline]
+    fn listens(&self) -> bool {
+        (**self).listens()
     }
 }
 
@@ -475,6 +491,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn event(&mut self, event: &Event<'_>) {
         self.0.event(event);
         self.1.event(event);
+    }
+
+    #[inline]
+    fn listens(&self) -> bool {
+        self.0.listens() || self.1.listens()
     }
 }
 
