@@ -63,8 +63,12 @@ pub(crate) struct Waits {
     pub(crate) unclear: Vec<Open>,
 }
 
-/// Whether the request counts at all.
+/// Whether the request counts at all. One that was answered under a wrong id explains what waits for
+/// it, although it is not itself reported again.
 fn is_open(own: &Own) -> bool {
+    if own.flags & (open::MISANSWERED | open::CANCELLED) == open::MISANSWERED {
+        return true;
+    }
     let settled = open::CANCELLED | open::EXCUSED | open::BAD | open::LONG | open::REUSED;
     own.flags & settled == 0 && !own.answer.is_some()
 }
@@ -196,6 +200,9 @@ fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
     }
     for node in graph.node_indices() {
         if graph.edges(node).next().is_some() {
+            continue;
+        }
+        if graph[node].own.flags & open::MISANSWERED != 0 {
             continue;
         }
         if is_unclear[node.index()] {

@@ -88,7 +88,9 @@ impl Monitor {
         let mut cx = self.outside(end.party, end.link);
         end.part.end_run(&mut cx);
         end.part.settle_batch_init(&mut cx);
-        if is_quiet && end.part.initialized_is_missing() {
+        // Nothing is owed any more by a client whose session somebody else ended.
+        let is_cut_off = end.part.is(flag::PEER_CLOSED | flag::CRASHED);
+        if is_quiet && !is_cut_off && end.part.initialized_is_missing() {
             let text = "the client uses the session and never sends notifications/initialized";
             end.part
                 .broken(&mut cx, &INITIALIZED_MISSING, &[], text.to_string());

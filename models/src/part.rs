@@ -107,6 +107,8 @@ pub(crate) mod open {
     pub(crate) const MANY: u16 = 256;
     /// A stray answer of the other side may have been meant for it.
     pub(crate) const MAYBE: u16 = 512;
+    /// Its answer came under an id that only looks like its own: reported, and its sender still waits.
+    pub(crate) const MISANSWERED: u16 = 1024;
 }
 
 /// A request that the party sent and that is not settled for it.
@@ -881,7 +883,7 @@ impl Part {
         }
         for own in &mut self.own {
             if crate::rules::ids::is_coerced(own.id, id) {
-                own.flags |= open::EXCUSED;
+                own.flags |= open::EXCUSED | open::MISANSWERED;
             }
         }
     }
