@@ -13,6 +13,9 @@ use petgraph::visit::EdgeRef;
 use crate::part::{In, Own, Part, open};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 
+/// A finding names at most so many frames.
+const FRAMES_MAX: usize = 64;
+
 /// One end of a link.
 pub(crate) struct End<'a> {
     pub(crate) party: PartyId,
@@ -253,6 +256,7 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         .collect();
     frames.sort_unstable();
     frames.dedup();
+    frames.truncate(FRAMES_MAX);
     let mut message = format!(
         "{} never answered {}",
         debtor.role.as_str(),

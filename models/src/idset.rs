@@ -34,12 +34,20 @@ const SMALL_MAX: usize = 64;
 /// Prefix and number of a block; its bits are its members.
 type Place = (u128, i64);
 
-// Invariant: which form is used depends on the number of blocks alone, so equal sets are equal values.
+/// Invariant: a small set is canonical, so that equal small sets are equal values; a large one (a long
+/// log, never a state that is explored) remembers which block was used last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Blocks {
     /// Sorted by place.
     Small(Vec<(Place, u64)>),
-    Large(BTreeMap<Place, u64>),
+    Large(Box<Large>),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Large {
+    /// The block used last, which stands outside the tree.
+    hot: (Place, u64),
+    tree: BTreeMap<Place, u64>,
 }
 
 impl Default for IdSet {
@@ -76,7 +84,15 @@ impl IdSet {
                 });
                 &mut blocks[at].1
             }
-            Blocks::Large(blocks) => blocks.entry(place).or_insert(0),
+            Blocks::Large(large) => {
+                let Large { hot, tree } = &mut **large;
+                if hot.0 != place {
+                    let word = tree.remove(&place).unwrap_or(0);
+                    let (old, bits) = std::mem::replace(hot, (place, word));
+                    tree.insert(old, bits);
+                }
+                &mut hot.1
+            }
         };
         if *word & bit != 0 {
             return Used::Before;
@@ -86,7 +102,10 @@ impl IdSet {
         if let Blocks::Small(blocks) = &mut self.blocks
             && blocks.len() > SMALL_MAX
         {
-            self.blocks = Blocks::Large(std::mem::take(blocks).into_iter().collect());
+            self.blocks = Blocks::Large(Box::new(Large {
+                hot: blocks.pop().unwrap_or_default(),
+                tree: std::mem::take(blocks).into_iter().collect(),
+            }));
         }
         if self.forgot && is_loose {
             Used::Unknown
@@ -111,12 +130,16 @@ impl IdSet {
     #[inline]
     fn bits(&self, place: Place) -> u64 {
         match &self.blocks {
-            Blocks::Small(blocks) => match blocks.binary_search_by_key(&place, |(place, _)| *place)
-            {
-                Ok(at) => blocks[at].1,
-                Err(_) => 0,
+            Blocks::Small(blocks) => match blocks.last() {
+                Some((last, bits)) if *last == place => *bits,
+                Some((last, _)) if *last < place => 0,
+                _ => match blocks.binary_search_by_key(&place, |(place, _)| *place) {
+                    Ok(at) => blocks[at].1,
+                    Err(_) => 0,
+                },
             },
-            Blocks::Large(blocks) => blocks.get(&place).copied().unwrap_or(0),
+            Blocks::Large(large) if large.hot.0 == place => large.hot.1,
+            Blocks::Large(large) => large.tree.get(&place).copied().unwrap_or(0),
         }
     }
 
@@ -147,7 +170,7 @@ impl IdSet {
     pub(crate) fn entries(&self) -> usize {
         match &self.blocks {
             Blocks::Small(blocks) => blocks.len(),
-            Blocks::Large(blocks) => blocks.len(),
+            Blocks::Large(large) => large.tree.len() + 1,
         }
     }
 
@@ -161,7 +184,13 @@ impl IdSet {
         };
         match &self.blocks {
             Blocks::Small(blocks) => blocks.iter().for_each(|&(place, bits)| put(place, bits)),
-            Blocks::Large(blocks) => blocks.iter().for_each(|(&place, &bits)| put(place, bits)),
+            Blocks::Large(large) => {
+                large
+                    .tree
+                    .iter()
+                    .for_each(|(&place, &bits)| put(place, bits));
+                put(large.hot.0, large.hot.1);
+            }
         }
         encoder.word(self.entries() as u64 | u64::from(self.forgot) << 63);
     }

@@ -286,7 +286,7 @@ impl Observer {
         }
         self.end_runs(Role::Client);
         self.end_runs(Role::Server);
-        self.judge_left_over(ending);
+        self.judge_left_over();
         self.judge_missing_initialized(ending);
         let (verdict, severity, because) = match (ending, self.closed_first) {
             (Ending::Quiet, _) => (Verdict::Broken, REQUEST_UNANSWERED.severity, ""),
@@ -419,8 +419,10 @@ impl Observer {
             .filter(|own| !own.answer.is_some() && !is_over(own) && own.since != 0)
             .map(|own| own.since)
             .min();
-        // Whatever is sent from now on is younger.
-        self.check_ms = since.unwrap_or(now).saturating_add(patience);
+        // Whatever is sent from now on is younger. A session that hangs with very many requests open is
+        // not looked through at each of them.
+        let next = since.unwrap_or(now).saturating_add(patience);
+        self.check_ms = next.max(now.saturating_add(patience / 8));
     }
 
     // Beginning.
@@ -532,7 +534,7 @@ impl Observer {
         part.end_run(&mut outside(&mut self.ledger, party, self.options.link));
     }
 
-    fn judge_left_over(&mut self, _ending: Ending) {
+    fn judge_left_over(&mut self) {
         for (part, party) in [
             (&mut self.client, self.options.client),
             (&mut self.server, self.options.server),

@@ -197,7 +197,7 @@ pub(crate) struct Rare {
 /// With more open requests than this, cancelled ones are forgotten.
 const OPEN_MAX: usize = 256;
 /// With more answered but perhaps unread requests than this, the oldest is forgotten.
-const UNREAD_MAX: usize = 24;
+const UNREAD_MAX: usize = 8;
 const ANSWERS_MAX: usize = 64;
 
 /// What is known of one party on one link.
