@@ -46,6 +46,14 @@ fn fault<T>(at: usize, kind: FaultKind) -> Scan<T> {
     Err(Fault { at, kind })
 }
 
+/// What became of a block of a string.
+enum Block {
+    /// The string ends before this offset.
+    Ended(usize),
+    /// The string goes on at this offset.
+    Passed(usize),
+}
+
 /// Scans JSON values; keeps its stack of open arrays and objects between calls, one bit a level, so
 /// that any depth is fine and nothing is allocated on the usual path.
 #[derive(Default, Debug)]
@@ -180,6 +188,29 @@ impl Scanner {
     #[inline]
     pub fn string(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
         let mut at = at + 1;
+        // Most strings are names: they end in the first word or two.
+        for _ in 0..2 {
+            let Some(chunk) = bytes.get(at..at + WORD) else {
+                break;
+            };
+            let word = u64::from_le_bytes(chunk.try_into().expect("a word was asked for"));
+            let hits = special_bits(word);
+            if hits == 0 {
+                at += WORD;
+                continue;
+            }
+            let hit = at + hits.trailing_zeros() as usize / 8;
+            if bytes[hit] == b'"' {
+                return Ok(hit + 1);
+            }
+            break;
+        }
+        while let Some(block) = bytes.get(at..at + BLOCK + 1) {
+            match self.string_block(bytes, at, block)? {
+                Block::Ended(end) => return Ok(end),
+                Block::Passed(next) => at = next,
+            }
+        }
         loop {
             at = special(bytes, at);
             match bytes.get(at) {
@@ -189,6 +220,27 @@ impl Scanner {
                 Some(_) => return fault(at, FaultKind::Control),
             }
         }
+    }
+
+    /// One block of a string, and the byte after it: all its special bytes from one mask.
+    #[inline]
+    fn string_block(&mut self, bytes: &[u8], at: usize, block: &[u8]) -> Scan<Block> {
+        let mut mask = special_mask(block);
+        while mask != 0 {
+            let hit = mask.trailing_zeros() as usize;
+            let taken = match block[hit] {
+                b'"' => return Ok(Block::Ended(at + hit + 1)),
+                b'\\' if PLAIN[usize::from(block[hit + 1])] != 0 => hit + 2,
+                b'\\' => self.escape(bytes, at + hit)? - at,
+                _ => return fault(at + hit, FaultKind::Control),
+            };
+            if taken >= BLOCK {
+                return Ok(Block::Passed(at + taken));
+            }
+            // The escaped byte may be marked, too.
+            mask &= u64::MAX << taken;
+        }
+        Ok(Block::Passed(at + BLOCK))
     }
 
     /// As [`Scanner::string`], and resolves the string's escapes as [`unescape`] does, in the same
