@@ -2,9 +2,19 @@
 
 /// The cases of each category, as they are tested.
 const FILES: &[&str] = &[
+    include_str!("../cases/batch.md"),
+    include_str!("../cases/cancellation.md"),
+    include_str!("../cases/capability.md"),
     include_str!("../cases/envelope.md"),
+    include_str!("../cases/errors.md"),
     include_str!("../cases/ids.md"),
     include_str!("../cases/correlation.md"),
+    include_str!("../cases/lifecycle.md"),
+    include_str!("../cases/notification.md"),
+    include_str!("../cases/ping.md"),
+    include_str!("../cases/progress.md"),
+    include_str!("../cases/tools.md"),
+    include_str!("../cases/transport-stdio.md"),
 ];
 
 /// One session and what is found in it.
@@ -65,4 +75,33 @@ fn of_file(file: &'static str, rule: &str) -> Vec<Example> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules;
+
+    /// The reader of `explain` is never left without a session of either kind.
+    #[test]
+    fn every_rule_has_both_kinds_of_example() {
+        for rule in rules() {
+            let found = examples(rule.id);
+            assert!(
+                found.iter().any(|example| example.breaks(rule.id)),
+                "{}: none breaks it",
+                rule.id
+            );
+            assert!(
+                found.iter().any(|example| !example.breaks(rule.id)),
+                "{}: no near-miss",
+                rule.id
+            );
+            assert!(
+                found.iter().all(|example| !example.frames.is_empty()),
+                "{}: an empty session",
+                rule.id
+            );
+        }
+    }
 }

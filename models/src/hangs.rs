@@ -66,14 +66,15 @@ pub(crate) struct Waits {
     pub(crate) unclear: Vec<Open>,
 }
 
-/// Whether the request counts at all. One that was answered under a wrong id explains what waits for
-/// it, although it is not itself reported again.
+/// Requests whose fault is reported already: they explain what waits for them, and are not reported again.
+const EXPLAINED: u16 = open::MISANSWERED | open::BAD | open::REUSED;
+
+/// Whether the request counts at all.
 fn is_open(own: &Own) -> bool {
-    if own.flags & (open::MISANSWERED | open::CANCELLED) == open::MISANSWERED {
-        return true;
+    if own.flags & EXPLAINED != 0 {
+        return own.flags & (open::CANCELLED | open::LONG) == 0;
     }
-    let settled = open::CANCELLED | open::EXCUSED | open::BAD | open::LONG | open::REUSED;
-    own.flags & settled == 0 && !own.answer.is_some()
+    own.flags & (open::CANCELLED | open::EXCUSED | open::LONG) == 0 && !own.answer.is_some()
 }
 
 /// The graph over all ends: an edge from each owed request to the request that it waits for.
@@ -205,7 +206,7 @@ fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
         if graph.edges(node).next().is_some() {
             continue;
         }
-        if graph[node].own.flags & open::MISANSWERED != 0 {
+        if graph[node].own.flags & EXPLAINED != 0 {
             continue;
         }
         if is_unclear[node.index()] {
