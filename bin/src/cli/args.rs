@@ -90,9 +90,9 @@ pub(crate) struct RunArgs {
     /// Go on where an interrupted campaign of the same scenario stopped
     #[arg(long, conflicts_with = "record")]
     pub(crate) resume: bool,
-    /// From which severity on a broken rule counts as a failure
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) fail_on: FailOn,
+    /// From which severity on a broken rule counts as a failure [default: error, or that of the fault's rule]
+    #[arg(long, value_enum)]
+    pub(crate) fail_on: Option<FailOn>,
     /// Do not stop at the first failure: group them
     #[arg(long)]
     pub(crate) keep_going: bool,

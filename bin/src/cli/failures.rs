@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::outcome::{Failure, Result};
 use super::play::{Play, Stop};
-use super::report::{FailureReport, shell_word};
+use super::report::{FailureReport, shell_path};
 use super::store::{failure_path, shrunk_path, write_whole};
 use super::story;
 use crate::sim::choose::{Dice, Script};
@@ -187,10 +187,7 @@ impl Failed {
 impl Short {
     /// The command that repeats it.
     pub(crate) fn repeat(&self) -> String {
-        format!(
-            "mcpsim replay {}",
-            shell_word(&self.path.display().to_string())
-        )
+        format!("mcpsim replay {}", shell_path(&self.path))
     }
 
     /// For a JSON report.

@@ -12,6 +12,9 @@ use super::outcome::{Failure, Result};
 use super::play::Play;
 use super::seed;
 use super::store::write_whole;
+use crate::models::rule;
+use crate::sim::shrink::Target;
+use crate::traces::judge::Blame;
 
 /// How many runs a campaign has when nobody says.
 const RUNS_USUAL: u64 = 1_000;
@@ -27,6 +30,31 @@ struct Saved {
     next: u64,
     /// The end of the campaign's runs.
     end: u64,
+    /// What was found before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    found: Vec<SavedGroup>,
+}
+
+/// A group of failures, as it is kept on disk.
+#[derive(Serialize, Deserialize, PartialEq, Eq, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+struct SavedGroup {
+    rule: String,
+    blame: String,
+    /// Of its first run.
+    seed: u64,
+    runs: u64,
+}
+
+/// Failures that break the same rule, with the same side to blame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Group {
+    /// What they break.
+    pub(crate) target: Target,
+    /// The seed of the first of them.
+    pub(crate) seed: u64,
+    /// How many there are.
+    pub(crate) runs: u64,
 }
 
 /// The seed and runs of a campaign that begins or goes on.
@@ -35,6 +63,8 @@ pub(crate) struct Progress {
     pub(crate) seed: u64,
     /// The runs that are to be played.
     pub(crate) runs: Range<u64>,
+    /// What an interrupted campaign had found before it goes on.
+    before: Vec<Group>,
     path: PathBuf,
     play: String,
 }
@@ -66,6 +96,7 @@ impl Progress {
         Ok(Progress {
             seed,
             runs: 0..args.runs.unwrap_or(usual),
+            before: vec![],
             path,
             play,
         })
@@ -94,16 +125,42 @@ impl Progress {
         Ok(Progress {
             seed: saved.seed,
             runs: saved.next..end,
+            before: saved
+                .found
+                .iter()
+                .map(|group| group.read(&path))
+                .collect::<Result<_>>()?,
             path,
             play,
         })
+    }
+
+    /// All failures of the campaign by what they break and who is to blame, in the order of their first run.
+    pub(crate) fn groups(&self, swept: &Swept<Target>) -> Vec<Group> {
+        self.groups_before(swept, u64::MAX)
+    }
+
+    /// The same of those runs only that come before that index.
+    fn groups_before(&self, swept: &Swept<Target>, end: u64) -> Vec<Group> {
+        let mut groups = self.before.clone();
+        for failed in swept.failures.iter().filter(|failed| failed.index < end) {
+            match groups.iter_mut().find(|group| group.target == failed.found) {
+                Some(group) => group.runs += 1,
+                None => groups.push(Group {
+                    target: failed.found,
+                    seed: failed.seed,
+                    runs: 1,
+                }),
+            }
+        }
+        groups
     }
 
     /// Keeps the place of a campaign that was cut short, forgets that of one that has ended.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn save<F>(&self, swept: &Swept<F>) -> Result<()> {
+    pub(crate) fn save(&self, swept: &Swept<Target>) -> Result<()> {
         if !swept.cut_short {
             if read(&self.path)
                 .is_ok_and(|saved| saved.play == self.play && saved.seed == self.seed)
@@ -118,10 +175,49 @@ impl Progress {
             seed: self.seed,
             next: swept.next,
             end: self.runs.end,
+            // Threads run ahead: what they found after `next` will be found again.
+            found: self
+                .groups_before(swept, swept.next)
+                .iter()
+                .map(SavedGroup::from)
+                .collect(),
         };
         let mut text = serde_json::to_string(&saved).map_err(Failure::new)?;
         text.push('\n');
         write_whole(&self.path, text.as_bytes())
+    }
+}
+
+impl SavedGroup {
+    fn read(&self, path: &Path) -> Result<Group> {
+        let known = rule(&self.rule).zip(Blame::parse(&self.blame));
+        let (rule, blame) = known.ok_or_else(|| {
+            Failure::new(format!(
+                "{}: no rule {:?} with blame {:?} is known",
+                path.display(),
+                self.rule,
+                self.blame
+            ))
+        })?;
+        Ok(Group {
+            target: Target {
+                rule: rule.id,
+                blame,
+            },
+            seed: self.seed,
+            runs: self.runs,
+        })
+    }
+}
+
+impl From<&Group> for SavedGroup {
+    fn from(group: &Group) -> SavedGroup {
+        SavedGroup {
+            rule: group.target.rule.to_owned(),
+            blame: group.target.blame.as_str().to_owned(),
+            seed: group.seed,
+            runs: group.runs,
+        }
     }
 }
 

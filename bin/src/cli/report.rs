@@ -1,6 +1,7 @@
 //! The JSON reports, member for member as docs/reports.md has them, and the words that text reports share.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -178,8 +179,17 @@ pub(crate) fn to_json(report: &impl Serialize) -> Result<String> {
     Ok(text)
 }
 
-/// An argument as a shell takes it: quoted only where it must be.
-pub(crate) fn shell_word(text: &str) -> String {
+/// A path as an argument in a shell: never taken for a flag, quoted only where it must be.
+pub(crate) fn shell_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.starts_with('-') {
+        shell_word(&format!("./{text}"))
+    } else {
+        shell_word(&text)
+    }
+}
+
+fn shell_word(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=+,@%".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {
         return text.to_owned();
@@ -197,5 +207,6 @@ mod tests {
         assert_eq!(shell_word("my file"), "'my file'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word(""), "''");
+        assert_eq!(shell_path(Path::new("--out/a.jsonl")), "./--out/a.jsonl");
     }
 }

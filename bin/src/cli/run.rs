@@ -1,18 +1,19 @@
 //! `mcpsim run`: a campaign of seeded runs; each failure is saved, shrunk and shown.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::args::{FailOn, Format, RunArgs};
-use super::campaign::{Failed as FailedRun, Plan, Swept, sweep};
+use super::campaign::{Plan, Swept, sweep};
 use super::failures::{Failed, first_failure, record, save_and_shrink};
 use super::interrupt;
-use super::outcome::{Failure, Outcome, Result, print};
+use super::outcome::{Failure, Outcome, Result, print, remark};
 use super::play::{Play, Stop};
-use super::progress::Progress;
+use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
 use super::store::write_whole;
+use crate::models::rule;
+use crate::scenarios::fault;
 use crate::sim::choose::Dice;
 use crate::sim::shrink::Target;
 use crate::traces::event::Nothing;
@@ -35,7 +36,7 @@ impl From<FailOn> for Severity {
 /// # Errors
 /// A scenario, fault or flag that cannot be used; a file that cannot be written.
 pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
-    let fail_on = Severity::from(args.fail_on);
+    let fail_on = fail_on(args);
     let play = Play::find(
         args.scenario.as_deref(),
         args.scenario_file.as_deref(),
@@ -50,8 +51,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "--record keeps the trace of a single run: give --seed, or --runs 1",
         ));
     }
-    if args.format == Format::Text {
-        print(&opening(&play, seed, runs.end))?;
+    let opening = opening(&play, seed, runs.end, args.time);
+    match args.format {
+        Format::Text => print(&format!("{opening}\n"))?,
+        // A report is one object on standard output; a fresh seed must be known before the first step all the same.
+        Format::Json if args.seed.is_none() => remark(&opening),
+        Format::Json => {}
     }
     if let Some(path) = &args.record {
         let recorded = record(&play, Some(seed), &mut Dice::new(seed))?;
@@ -72,9 +77,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             blame: finding.blame,
         })
     });
-    let complete = !swept.cut_short;
+    let groups = progress.groups(&swept);
     progress.save(&swept)?;
-    finish(args, &play, seed, swept, complete, stop)
+    finish(args, &play, seed, &swept, &groups, stop)
+}
+
+/// As the command line says; without a word of it, whatever the rule of the fault that was put in has.
+fn fail_on(args: &RunArgs) -> Severity {
+    args.fail_on.map_or_else(
+        || {
+            let broken = args.fault.as_deref().and_then(fault);
+            let severity = broken
+                .and_then(|fault| rule(fault.rule))
+                .map(|rule| rule.severity);
+            severity.unwrap_or(Severity::Error)
+        },
+        Severity::from,
+    )
 }
 
 fn cores() -> u16 {
@@ -82,14 +101,18 @@ fn cores() -> u16 {
         .map_or(1, |count| u16::try_from(count.get()).unwrap_or(u16::MAX))
 }
 
-fn opening(play: &Play, seed: u64, runs: u64) -> String {
+fn opening(play: &Play, seed: u64, runs: u64, time: Option<Duration>) -> String {
     let fault = play
         .fault()
         .map(|fault| format!(" · fault {fault}"))
         .unwrap_or_default();
-    let plural = if runs == 1 { "run" } else { "runs" };
+    let limit = match (runs, time) {
+        (1, _) => "1 run".to_owned(),
+        (u64::MAX, Some(time)) => format!("runs for {time:?}"),
+        (runs, _) => format!("{runs} runs"),
+    };
     format!(
-        "mcpsim {} · scenario {}{fault} · seed {seed} · {runs} {plural}\n",
+        "mcpsim {} · scenario {}{fault} · seed {seed} · {limit}",
         env!("CARGO_PKG_VERSION"),
         play.name()
     )
@@ -99,20 +122,21 @@ fn finish(
     args: &RunArgs,
     play: &Play,
     seed: u64,
-    swept: Swept<Target>,
-    complete: bool,
+    swept: &Swept<Target>,
+    groups: &[Group],
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    let complete = !swept.cut_short;
     let mut failures = vec![];
-    for (first, runs) in groups(&swept.failures) {
+    for group in groups {
         let mut failed = save_and_shrink(
             play,
-            first.seed,
-            first.found,
+            group.seed,
+            group.target,
             &args.out,
             SHRINK_EXECUTIONS_MAX,
         )?;
-        failed.runs = runs;
+        failed.runs = group.runs;
         if args.format == Format::Text {
             print(&screen(&failed, args.keep_going)?)?;
         }
@@ -129,28 +153,13 @@ fn finish(
             complete,
             failures: failures.iter().map(Failed::report).collect(),
         })?)?,
-        Format::Text => print(&closing(&swept, &failures, complete, interrupted))?,
+        Format::Text => print(&closing(swept, &failures, complete, interrupted))?,
     }
     Ok(match (interrupted, failures.is_empty()) {
         (true, _) => Outcome::Interrupted,
         (false, true) => Outcome::Clean,
         (false, false) => Outcome::Found,
     })
-}
-
-/// Failures by what they break and who is to blame, in the order of their first run.
-fn groups(failures: &[FailedRun<Target>]) -> Vec<(&FailedRun<Target>, u64)> {
-    let mut groups: BTreeMap<(&str, crate::traces::judge::Blame), (&FailedRun<Target>, u64)> =
-        BTreeMap::new();
-    for failed in failures {
-        groups
-            .entry((failed.found.rule, failed.found.blame))
-            .or_insert((failed, 0))
-            .1 += 1;
-    }
-    let mut groups: Vec<_> = groups.into_values().collect();
-    groups.sort_by_key(|(first, _)| first.index);
-    groups
 }
 
 fn screen(failed: &Failed, keep_going: bool) -> Result<String> {

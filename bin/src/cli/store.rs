@@ -17,9 +17,12 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         _ => Path::new("."),
     };
     let written = fs::create_dir_all(folder).and_then(|()| {
-        let mut file = tempfile::Builder::new()
-            .prefix(".mcpsim-")
-            .tempfile_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".mcpsim-");
+        // As any other file that a program makes: temporary ones are for their owner alone.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;
@@ -63,6 +66,20 @@ mod tests {
             1,
             "nothing is left over"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_can_be_read_by_whoever_can_read_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mode = |name: &str| {
+            let data = fs::metadata(folder.path().join(name)).expect("the file is there");
+            data.permissions().mode() & 0o777
+        };
+        write_whole(&folder.path().join("ours"), b"x").expect("written");
+        fs::write(folder.path().join("plain"), b"x").expect("written");
+        assert_eq!(mode("ours"), mode("plain"));
     }
 
     #[test]
