@@ -27,8 +27,8 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Outcome> {
     let known = rule(&args.rule)
         .ok_or_else(|| unknown("rule", &args.rule, rules().iter().map(|rule| rule.id)))?;
     let examples = examples(known.id);
-    let breaking = shortest(&examples, |example| example.breaks(known.id));
-    let near_miss = shortest(&examples, |example| !example.breaks(known.id));
+    let breaking = shortest(&examples, |example| example.finds(known.id));
+    let near_miss = shortest(&examples, |example| !example.finds(known.id));
     print(&match args.format {
         Format::Json => to_json(&ExplainReport {
             schema: "mcpsim-explain/1",
