@@ -25,17 +25,18 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use outcome::{Failure, Outcome, remark};
+use outcome::{Failure, Outcome, Result, print, remark};
 
 /// Reads the arguments, carries the command out, and says how it ended.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are no errors; a closed output is nobody's.
+        Err(error) if error.use_stderr() => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return Outcome::Unusable.into();
         }
+        // Help and version are no errors.
+        Err(text) => return ended(print(&text.render().to_string()).map(|()| Outcome::Clean)),
     };
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
@@ -46,6 +47,10 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args),
     };
+    ended(outcome)
+}
+
+fn ended(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(outcome) => outcome.into(),
         Err(Failure::ClosedPipe) => Outcome::Clean.into(),

@@ -65,7 +65,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
     let plan = Plan {
         seed,
         runs,
-        deadline: args.time.map(|time| Instant::now() + time),
+        // A time that no clock can hold is no limit.
+        deadline: args.time.and_then(|time| Instant::now().checked_add(time)),
         jobs: args.jobs.unwrap_or_else(cores),
         keep_going: args.keep_going,
     };
