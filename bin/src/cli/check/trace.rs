@@ -6,11 +6,13 @@ use std::path::Path;
 
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
 use crate::cli::replay::read_failure;
-use crate::models::{LogEvent, LogWhat, Monitor, Observer, ObserverOptions, Part, Seen};
+use crate::models::{
+    LogEvent, LogWhat, Monitor, Observer, ObserverOptions, Outcome as RuleOutcome, Part, Rule, Seen,
+};
 use crate::traces::classify::classify;
 use crate::traces::event::{Fault, FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use crate::traces::file::{Header, Link, OwnedEvent, OwnedWhat, TraceReader};
-use crate::traces::judge::{EndState, Ending, Judge, PartEvent, Sight, Vantage};
+use crate::traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, Vantage};
 use crate::traces::lines::ReadError;
 use crate::traces::message::{Kind, Message};
 use crate::traces::scan::Scanner;
@@ -89,6 +91,7 @@ pub(crate) fn judge(
             );
         }
         Judging::End(log) => {
+            let on_purpose = log.on_purpose;
             for mut observer in log.observers {
                 observer.finish(if log.quiet && !log.lossy {
                     Ending::Quiet
@@ -100,16 +103,68 @@ pub(crate) fn judge(
                     revision: observer.revision(),
                     lines: &lines,
                 };
+                let judged = Unintended::new(&observer, &on_purpose);
                 checked.add(
-                    observer.findings(),
-                    observer.counted(),
-                    |rule| observer.outcome(rule),
+                    &judged.findings,
+                    judged.counted(),
+                    |rule| judged.outcome(rule),
                     &context,
                 );
             }
         }
     }
     checked
+}
+
+/// What an observer found, without the rules that a frame was marked to break when it was sent: an observer does
+/// not see marks.
+struct Unintended<'a> {
+    observer: &'a Observer,
+    findings: Vec<Finding>,
+    /// How many were left out, by rule.
+    left_out: BTreeMap<&'static str, u32>,
+}
+
+impl Unintended<'_> {
+    fn new<'a>(
+        observer: &'a Observer,
+        on_purpose: &BTreeMap<FrameNo, Vec<String>>,
+    ) -> Unintended<'a> {
+        let mut left_out: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut findings = observer.findings().to_vec();
+        findings.retain(|finding| {
+            let marks = |frame| on_purpose.get(frame).into_iter().flatten();
+            let is_marked = finding
+                .frames
+                .iter()
+                .flat_map(marks)
+                .any(|rule| rule == finding.rule);
+            if is_marked {
+                *left_out.entry(finding.rule).or_default() += 1;
+            }
+            !is_marked
+        });
+        Unintended {
+            observer,
+            findings,
+            left_out,
+        }
+    }
+
+    fn counted(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let rest = |(rule, count): (&'static str, u32)| {
+            let left = count - self.left_out.get(rule).copied().unwrap_or(0);
+            (left > 0).then_some((rule, left))
+        };
+        self.observer.counted().filter_map(rest)
+    }
+
+    fn outcome(&self, rule: &Rule) -> RuleOutcome {
+        if self.left_out.contains_key(rule.id) && self.counted().all(|(id, _)| id != rule.id) {
+            return RuleOutcome::Kept;
+        }
+        self.observer.outcome(rule)
+    }
 }
 
 enum Judging {
@@ -356,6 +411,8 @@ struct EndLog {
     vantage: Vantage,
     links: Vec<Link>,
     flown: BTreeMap<FrameNo, Flown>,
+    /// Rules that frames break on purpose.
+    on_purpose: BTreeMap<FrameNo, Vec<String>>,
     quiet: bool,
     /// The world took something: an end's log alone cannot tell that from a peer's silence.
     lossy: bool,
@@ -381,6 +438,7 @@ impl EndLog {
             vantage,
             links: header.links.clone(),
             flown: BTreeMap::new(),
+            on_purpose: BTreeMap::new(),
             quiet: false,
             lossy: false,
         }
@@ -423,13 +481,16 @@ impl EndLog {
                 ..
             } => {
                 let message = classify(&raw, scanner).message;
+                if !slips.is_empty() {
+                    self.on_purpose.insert(frame, slips);
+                }
                 self.flown.insert(
                     frame,
                     Flown {
                         message,
                         raw,
                         stream,
-                        slips,
+                        slips: vec![],
                         copies: 1,
                     },
                 );

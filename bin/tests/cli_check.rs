@@ -1,0 +1,542 @@
+//! `mcpsim check` from the outside: recorded sessions as they were read by hand, and the program's own traces judged again.
+#![cfg(feature = "cli")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use common::{
+    captured, documented, failure, faults, folder, handshake, mcpsim, mcpsim_reading, members,
+    ping, read, text, write,
+};
+use serde_json::Value;
+
+/// The recorded sessions.
+fn real() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/cases/real")
+}
+
+fn check(folder: &Path, args: &[&str]) -> Value {
+    let mut all = vec!["check", "--format", "json"];
+    all.extend(args);
+    let ran = mcpsim(folder, &all);
+    assert!(ran.code < 2, "{args:?}: {}", ran.err);
+    ran.json()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A finding in one line.
+fn brief(finding: &Value) -> String {
+    let of = |member: &str| finding[member].as_str().unwrap_or("").to_owned();
+    let frames = &finding["frames"];
+    format!(
+        "{} {} {} {} {frames}: {}",
+        of("rule"),
+        of("blame"),
+        of("verdict"),
+        of("severity"),
+        of("message")
+    )
+}
+
+/// The rules in the table, by id.
+fn rules(folder: &Path) -> Vec<String> {
+    let report = mcpsim(folder, &["list", "rules", "--format", "json"])
+        .ends(0)
+        .json();
+    list(&report["rules"])
+        .iter()
+        .map(|rule| text(rule, "rule").to_owned())
+        .collect()
+}
+
+/// Whether a finding is what was expected: rule (or one of `or`), blame, verdict, and severity and frames where they are given.
+fn is_expected(finding: &Value, want: &Value) -> bool {
+    let rule = &finding["rule"];
+    let named = want["rule"] == *rule || list(&want["or"]).contains(rule);
+    let given = |member: &str| want[member].is_null() || want[member] == finding[member];
+    named
+        && ["blame", "verdict", "severity", "frames"]
+            .into_iter()
+            .all(given)
+}
+
+/// Every session: what was worked out by reading is found, no other rule is broken, and the line of each finding is the line
+/// in the file on which its last frame stands.
+#[test]
+fn recorded_sessions_are_judged_as_they_were_read() {
+    let here = folder();
+    let known = rules(here.path());
+    let expect: Value = serde_json::from_slice(&read(&real().join("expect.json"))).expect("JSON");
+    let sessions = expect.as_object().expect("sessions by name");
+    assert_eq!(sessions.len(), 40);
+    let mut wrong = vec![];
+    for (name, want) in sessions {
+        let path = real().join(format!("{name}.jsonl"));
+        let report = check(here.path(), &[path.to_str().expect("text")]);
+        let file = &report["files"][0];
+        let findings = list(&file["findings"]);
+        let is_judged = |want: &&Value| {
+            let ids = std::iter::once(&want["rule"]).chain(list(&want["or"]));
+            ids.filter_map(Value::as_str)
+                .any(|id| known.iter().any(|known| known == id))
+        };
+        let mut taken = vec![false; findings.len()];
+        for want in list(&want["findings"]).iter().filter(is_judged) {
+            match (0..findings.len()).find(|&at| !taken[at] && is_expected(&findings[at], want)) {
+                Some(at) => taken[at] = true,
+                None if want["optional"] == true => {}
+                None => wrong.push(format!("{name}: missing: {want}")),
+            }
+        }
+        for (finding, taken) in findings.iter().zip(&taken) {
+            if !taken && finding["verdict"] == "broken" {
+                wrong.push(format!("{name}: not expected: {}", brief(finding)));
+            }
+        }
+        for entry in list(&want["must_not"]).iter().filter_map(Value::as_str) {
+            let (id, rest) = entry.split_once(' ').unwrap_or((entry, ""));
+            let counts = |finding: &&Value| rest != "as broken" || finding["verdict"] == "broken";
+            if known.iter().any(|known| known == id) && !rest.starts_with("for ") {
+                let found = findings
+                    .iter()
+                    .filter(|finding| finding["rule"] == id)
+                    .find(counts);
+                wrong.extend(
+                    found.map(|finding| format!("{name}: must not be found: {}", brief(finding))),
+                );
+            }
+        }
+        wrong.extend(
+            wrong_places(&path, file)
+                .into_iter()
+                .map(|problem| format!("{name}: {problem}")),
+        );
+        assert_eq!(file["vantage"], open_line(&path)["vantage"], "{name}");
+        assert_eq!(file["format"], "capture", "{name}");
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let whole = String::from_utf8(read(path)).expect("text");
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+fn open_line(path: &Path) -> Value {
+    lines(path).remove(0)
+}
+
+/// Frames are numbered by counting the lines that are frames; `line` is that of the last frame named.
+fn wrong_places(path: &Path, file: &Value) -> Vec<String> {
+    let lines = lines(path);
+    let frames: Vec<u64> = (1u64..)
+        .zip(&lines)
+        .filter(|(_, line)| line["event"].is_null())
+        .map(|(number, _)| number)
+        .collect();
+    let mut wrong = vec![];
+    if file["frames"] != frames.len() as u64 {
+        wrong.push(format!("{} frames, not {}", file["frames"], frames.len()));
+    }
+    for finding in list(&file["findings"]) {
+        let last = list(&finding["frames"]).last().and_then(Value::as_u64);
+        let line = last.map(|frame| frames[frame as usize - 1]);
+        if finding["line"].as_u64() != line {
+            wrong.push(format!(
+                "line {} and not {line:?}: {}",
+                finding["line"],
+                brief(finding)
+            ));
+        }
+    }
+    wrong
+}
+
+/// `counted`, `summary` and exit codes agree with the findings that are listed.
+#[test]
+fn sums_and_exit_codes_follow_from_the_findings() {
+    let here = folder();
+    let table = rules(here.path()).len() as u64;
+    let mut seen = [false; 3];
+    for path in sessions() {
+        let path = path.to_str().expect("text");
+        let report = check(here.path(), &[path]);
+        let file = &report["files"][0];
+        let findings = list(&file["findings"]);
+        let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
+        for finding in findings {
+            *counted.entry(text(finding, "rule")).or_default() += 1;
+        }
+        assert_eq!(file["counted"], serde_json::json!(counted), "{path}");
+        let broken = |finding: &&Value| finding["verdict"] == "broken";
+        let summary = &report["summary"];
+        let total: u64 = ["broken", "unsure", "kept", "idle"]
+            .iter()
+            .filter_map(|name| summary[name].as_u64())
+            .sum();
+        assert_eq!(total, table, "{path}: every rule has one outcome");
+        let mut rules: Vec<&str> = findings
+            .iter()
+            .filter(broken)
+            .map(|finding| text(finding, "rule"))
+            .collect();
+        rules.sort_unstable();
+        rules.dedup();
+        assert_eq!(summary["broken"], rules.len() as u64, "{path}");
+        assert_eq!(
+            summary["unsure"],
+            (counted.len() - rules.len()) as u64,
+            "{path}"
+        );
+        // Faults first.
+        let verdicts: Vec<bool> = findings
+            .iter()
+            .map(|finding| finding["verdict"] == "broken")
+            .collect();
+        assert!(verdicts.is_sorted_by(|one, other| one >= other), "{path}");
+
+        let has = |severity: &str| {
+            findings
+                .iter()
+                .filter(broken)
+                .any(|finding| finding["severity"] == severity)
+        };
+        let code = |fail_on: &str| mcpsim(here.path(), &["check", path, "--fail-on", fail_on]).code;
+        assert_eq!(code("error"), i32::from(has("error")), "{path}");
+        assert_eq!(
+            code("warning"),
+            i32::from(has("error") || has("warning")),
+            "{path}"
+        );
+        seen[0] |= has("error");
+        seen[1] |= has("warning") && !has("error");
+        seen[2] |= !has("error") && !has("warning");
+    }
+    assert_eq!(seen, [true; 3], "sessions of each kind");
+}
+
+fn sessions() -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(real())
+        .expect("a folder")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "jsonl"))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn standard_input_gives_what_the_file_gives() {
+    let here = folder();
+    for path in sessions().iter().step_by(5) {
+        let whole = read(path);
+        let path = path.to_str().expect("text");
+        let mut file = check(here.path(), &[path]);
+        let mut piped =
+            mcpsim_reading(here.path(), &["check", "-", "--format", "json"], &whole).json();
+        assert_eq!(piped["files"][0]["file"], "-");
+        for report in [&mut file, &mut piped] {
+            report["files"][0]["file"] = Value::Null;
+        }
+        assert_eq!(piped, file, "{path}");
+    }
+    mcpsim(
+        here.path(),
+        &["run", "nested", "--seed", "1", "--record", "t.jsonl"],
+    )
+    .ends(0);
+    let trace = read(&here.path().join("t.jsonl"));
+    let piped = mcpsim_reading(here.path(), &["check", "-", "--format", "json"], &trace)
+        .ends(0)
+        .json();
+    assert_eq!(piped["files"][0]["format"], "trace");
+}
+
+#[test]
+fn files_are_reported_in_the_order_of_the_arguments() {
+    let here = folder();
+    write(here.path(), "b", handshake());
+    write(
+        here.path(),
+        "a",
+        handshake() + &captured("s2c", r#"{"jsonrpc":"2.0","id":9,"result":{}}"#),
+    );
+    mcpsim(
+        here.path(),
+        &["run", "one-call", "--seed", "1", "--record", "c"],
+    )
+    .ends(0);
+    let report = check(here.path(), &["b", "c", "a", "b"]);
+    let names: Vec<&str> = list(&report["files"])
+        .iter()
+        .map(|file| text(file, "file"))
+        .collect();
+    assert_eq!(names, ["b", "c", "a", "b"]);
+    let formats: Vec<&str> = list(&report["files"])
+        .iter()
+        .map(|file| text(file, "format"))
+        .collect();
+    assert_eq!(formats, ["capture", "trace", "capture", "capture"]);
+    assert_eq!(
+        report["files"][0], report["files"][3],
+        "one file does not colour the next"
+    );
+    assert_eq!(
+        report["files"][2]["counted"],
+        serde_json::json!({"response-unknown-id": 1})
+    );
+    assert_eq!(report["summary"]["broken"], 1, "rules over all files");
+    let one = check(here.path(), &["a"]);
+    assert_eq!(report["files"][2], one["files"][0]);
+    let ran = mcpsim(here.path(), &["check", "b", "a"]).ends(1);
+    let (b, a) = (ran.text().find("b: capture"), ran.text().find("a: capture"));
+    assert!(b.is_some() && b < a, "{}", ran.text());
+}
+
+#[test]
+fn the_report_has_the_members_that_are_documented() {
+    let here = folder();
+    let wrong = captured("s2c", r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    write(here.path(), "log", handshake() + "?\n" + &wrong + "{\"dir");
+    let ran = mcpsim(here.path(), &["check", "log", "--format", "json"]).ends(2);
+    let report = ran.json();
+    let wanted = documented("`mcpsim check`");
+    let below = |prefix: &str| {
+        let mut names: Vec<&str> = wanted
+            .iter()
+            .filter_map(|name| name.strip_prefix(prefix))
+            .collect();
+        names.retain(|name| !name.contains('['));
+        names.sort_unstable();
+        names
+    };
+    let mut file = members(&report["files"][0]);
+    file.retain(|name| *name != "sessions");
+    assert_eq!(file, below("files[]."));
+    assert_eq!(members(&report), ["files", "schema", "summary"]);
+    assert_eq!(
+        members(&report["summary"]),
+        ["broken", "idle", "kept", "unsure"]
+    );
+    assert_eq!(
+        report["files"][0]["sessions"],
+        serde_json::json!([{"revision": "2025-11-25"}])
+    );
+    let finding = &report["files"][0]["findings"][0];
+    let promised = [
+        "basis", "blame", "frames", "level", "line", "link", "message", "party", "rule",
+        "severity", "source", "verdict",
+    ];
+    assert_eq!(members(finding), promised);
+    assert_eq!(text(finding, "level"), "MUST");
+    assert_eq!(
+        (&finding["frames"], &finding["line"]),
+        (&serde_json::json!([4]), &5.into())
+    );
+    assert_eq!(text(finding, "party"), "server");
+    assert_eq!(
+        report["files"][0]["guessed"],
+        serde_json::json!(["vantage: between"])
+    );
+}
+
+/// Vantage, revision and patience.
+#[test]
+fn the_command_line_overrides_what_the_log_says() {
+    let here = folder();
+    let open = "{\"event\":\"open\",\"vantage\":\"server\",\"transport\":\"stdio\"}\n";
+    write(here.path(), "log", open.to_owned() + &handshake());
+    assert_eq!(
+        check(here.path(), &["log"])["files"][0]["vantage"],
+        "server"
+    );
+    for vantage in ["world", "client", "server", "between"] {
+        let report = check(here.path(), &["log", "--vantage", vantage]);
+        assert_eq!(report["files"][0]["vantage"], vantage);
+        assert_eq!(report["files"][0]["guessed"], serde_json::json!([]));
+    }
+
+    // The client cancels what has just been answered: only its own log tells that it knew.
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}"#;
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#;
+    write(
+        here.path(),
+        "crossing",
+        handshake() + &captured("c2s", call) + &captured("s2c", answer) + &captured("c2s", cancel),
+    );
+    let verdict = |vantage: &str| {
+        let report = check(here.path(), &["crossing", "--vantage", vantage]);
+        let findings = list(&report["files"][0]["findings"]).iter();
+        let mut late =
+            findings.filter(|finding| text(finding, "rule") == "cancel-after-response-received");
+        late.next()
+            .map(|finding| text(finding, "verdict").to_owned())
+    };
+    assert_eq!(verdict("client").as_deref(), Some("broken"));
+    assert_ne!(verdict("server").as_deref(), Some("broken"));
+    assert_ne!(verdict("between").as_deref(), Some("broken"));
+
+    // A batch was legal once.
+    let batch = r#"[{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}]"#;
+    write(here.path(), "batch", handshake() + &captured("c2s", batch));
+    let broken = |revision: &str| {
+        let report = check(here.path(), &["batch", "--revision", revision]);
+        assert_eq!(report["files"][0]["sessions"][0]["revision"], revision);
+        list(&report["files"][0]["findings"])
+            .iter()
+            .any(|finding| finding["rule"] == "batch-not-in-revision")
+    };
+    assert!(broken("2025-11-25") && !broken("2025-03-26"));
+
+    // Ten seconds without an answer.
+    let at = |t_ms: u32, frame: &str| {
+        let mut line: Value = serde_json::from_str(frame).expect("JSON");
+        line["t_ms"] = t_ms.into();
+        format!("{line}\n")
+    };
+    let log = handshake()
+        + &at(1_000, &captured("c2s", call))
+        + &at(11_000, ping(3).lines().next().expect("a line"));
+    write(here.path(), "slow", log);
+    let hang = |patience: &str| {
+        let report = check(here.path(), &["slow", "--patience", patience]);
+        list(&report["files"][0]["findings"]).iter().any(|finding| {
+            finding["rule"] == "request-unanswered" && finding["verdict"] == "broken"
+        })
+    };
+    assert!(hang("9s") && hang("500ms") && !hang("11s") && !hang("1h"));
+    mcpsim(here.path(), &["check", "slow"]).ends(0);
+    mcpsim(here.path(), &["check", "slow", "--patience", "9s"]).ends(1);
+}
+
+/// At most fifty findings of a rule are listed, and all are counted.
+#[test]
+fn many_findings_are_counted_and_not_all_listed() {
+    let here = folder();
+    let mut log = handshake();
+    for _ in 0..300 {
+        log += &captured("s2c", r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    }
+    log += &captured("s2c", r#"{"id":9,"result":{}}"#);
+    write(here.path(), "log", log);
+    let report = check(here.path(), &["log"]);
+    let file = &report["files"][0];
+    let of = |rule: &str| {
+        list(&file["findings"])
+            .iter()
+            .filter(|finding| finding["rule"] == rule)
+            .count()
+    };
+    assert_eq!(of("response-unknown-id"), 50);
+    assert!(
+        file["counted"]["response-unknown-id"].as_u64() >= Some(300),
+        "{}",
+        file["counted"]
+    );
+    assert_eq!(of("jsonrpc-version"), 1, "another rule is not pushed out");
+    let ran = mcpsim(here.path(), &["check", "log"]).ends(1);
+    assert!(ran.text().contains("more of these rules"), "{}", ran.text());
+}
+
+/// What a run found is found again in the traces that it saved, whole and shrunk; and from wherever else one looks,
+/// nobody but the faulty side is accused.
+#[test]
+fn saved_traces_are_judged_as_the_run_was() {
+    let here = folder();
+    let mut wrong = vec![];
+    for row in faults() {
+        let fault = text(&row, "name");
+        let failure = failure(here.path(), fault);
+        assert_eq!(
+            (&failure["rule"], &failure["blame"]),
+            (&row["rule"], &row["blame"]),
+            "{fault}"
+        );
+        for trace in ["trace", "shrunk"] {
+            let path = text(&failure, trace);
+            let replayed = mcpsim(here.path(), &["replay", path, "--format", "json"])
+                .ends(1)
+                .json();
+            let report = check(here.path(), &[path]);
+            let file = &report["files"][0];
+            assert_eq!(file["vantage"], "world", "{fault}");
+            let found: Vec<String> = list(&file["findings"]).iter().map(brief).collect();
+            let mut run: Vec<String> = list(&replayed["findings"]).iter().map(brief).collect();
+            run.sort_unstable();
+            let mut sorted = found.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, run, "{fault}: {trace}");
+            let is_target = |finding: &Value| {
+                finding["rule"] == row["rule"]
+                    && finding["blame"] == row["blame"]
+                    && finding["verdict"] == "broken"
+            };
+            assert!(
+                list(&file["findings"]).iter().any(is_target),
+                "{fault}: {trace}: {found:?}"
+            );
+            for vantage in ["client", "server", "between"] {
+                let report = check(here.path(), &[path, "--vantage", vantage]);
+                let findings = list(&report["files"][0]["findings"]).iter();
+                // Notes blame nobody in earnest: an id beyond 2^53 is legal, for one.
+                let accused = findings.filter(|finding| {
+                    finding["verdict"] == "broken" && finding["severity"] != "note"
+                });
+                wrong.extend(
+                    accused
+                        .filter(|finding| finding["blame"] != row["blame"])
+                        .map(|finding| {
+                            format!("{fault}: {trace} from {vantage}: {}", brief(finding))
+                        }),
+                );
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Clean runs of every scenario are clean from everywhere.
+#[test]
+fn clean_traces_are_clean_from_everywhere() {
+    let here = folder();
+    let scenarios = mcpsim(here.path(), &["list", "scenarios", "--format", "json"])
+        .ends(0)
+        .json();
+    for scenario in list(&scenarios["scenarios"]) {
+        let name = text(scenario, "name");
+        for seed in ["1", "2"] {
+            mcpsim(
+                here.path(),
+                &["run", name, "--seed", seed, "--record", "t.jsonl"],
+            )
+            .ends(0);
+            for vantage in ["world", "client", "server", "between"] {
+                let args = [
+                    "check",
+                    "t.jsonl",
+                    "--vantage",
+                    vantage,
+                    "--fail-on",
+                    "warning",
+                ];
+                let ran = mcpsim(here.path(), &args);
+                assert_eq!(
+                    ran.code,
+                    0,
+                    "{name} with seed {seed}: {}{}",
+                    ran.text(),
+                    ran.err
+                );
+            }
+        }
+    }
+}
