@@ -1,4 +1,4 @@
-//! Frames in flight: a slab of flights, and a list by age that holds all that listing and labelling options need.
+//! Frames in flight by age, and beside them all that listing and labelling options need.
 
 use mcpsim_traces::event::{FrameNo, Label, LinkId, Origin, Role, Stream};
 use mcpsim_traces::message::{Kind, Message};
@@ -32,13 +32,9 @@ pub(crate) struct Frame {
     pub(crate) slips: &'static [&'static str],
 }
 
-/// An index into the slab.
-type Slot = u32;
-
 /// What listing and labelling need of a flight, side by side in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    slot: Slot,
     /// Flights of the same link, direction and stream that are older.
     pub(crate) behind: u32,
     /// Link, direction and stream in one word.
@@ -49,7 +45,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    fn new(slot: Slot, flight: &Flight) -> Entry {
+    fn new(flight: &Flight) -> Entry {
         let kind = match &flight.cargo {
             Cargo::Frame(frame) => frame.message.kind,
             // No frame is told apart from another by these two: a batch and a malformed frame are
@@ -59,7 +55,6 @@ impl Entry {
         };
         let end = u64::from(flight.link.0) << 1 | flight.to as u64;
         Entry {
-            slot,
             behind: 0,
             lane: end << 32 | u64::from(flight.stream),
             name: end << 32
@@ -94,9 +89,12 @@ impl Entry {
 /// All that is in flight, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Net {
-    slab: Vec<Option<Flight>>,
-    free: Vec<Slot>,
+    /// Side by side with `flights`.
     order: Vec<Entry>,
+    /// Boxed, so that taking one out of the middle moves pointers.
+    flights: Vec<Box<Flight>>,
+    /// Boxes of flights that have ended, for the next ones.
+    spare: Vec<Box<Flight>>,
     /// Streams that are held back, with the time of their release.
     held: Vec<(u64, u64)>,
 }
@@ -105,20 +103,19 @@ impl Net {
     /// Takes a flight in as the youngest.
     #[inline]
     pub(crate) fn push(&mut self, flight: Flight) {
-        let slot = self.free.pop().unwrap_or(self.slab.len() as Slot);
-        let mut entry = Entry::new(slot, &flight);
-        entry.behind = self
-            .order
-            .iter()
-            .filter(|older| older.lane == entry.lane)
-            .count() as u32;
-        entry.held = !self.held.is_empty() && self.held.iter().any(|(lane, _)| *lane == entry.lane);
-        if slot as usize == self.slab.len() {
-            self.slab.push(Some(flight));
-        } else {
-            self.slab[slot as usize] = Some(flight);
-        }
+        let mut entry = Entry::new(&flight);
+        let older = self.order.iter().filter(|older| older.lane == entry.lane);
+        entry.behind = older.count() as u32;
+        entry.held = self.holds() && self.held.iter().any(|(lane, _)| *lane == entry.lane);
         self.order.push(entry);
+        let boxed = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = flight;
+                spare
+            }
+            None => Box::new(flight),
+        };
+        self.flights.push(boxed);
     }
 
     /// What is in flight, oldest first.
@@ -127,17 +124,10 @@ impl Net {
         &self.order
     }
 
-    #[inline]
-    fn at(&self, slot: Slot) -> &Flight {
-        self.slab[slot as usize]
-            .as_ref()
-            .expect("a slot in the order holds a flight")
-    }
-
     /// The flight at that place of the order.
     #[inline]
     pub(crate) fn flight(&self, index: usize) -> &Flight {
-        self.at(self.order[index].slot)
+        &self.flights[index]
     }
 
     /// What an option on that place is; `nth` counts those of the same name before it.
@@ -160,15 +150,18 @@ impl Net {
 
     /// Takes the flight at that place out.
     #[inline]
-    pub(crate) fn take(&mut self, index: usize) -> Flight {
+    pub(crate) fn take(&mut self, index: usize) -> Box<Flight> {
         let entry = self.order.remove(index);
         for younger in &mut self.order[index..] {
             younger.behind -= u32::from(younger.lane == entry.lane);
         }
-        self.free.push(entry.slot);
-        self.slab[entry.slot as usize]
-            .take()
-            .expect("a slot in the order holds a flight")
+        self.flights.remove(index)
+    }
+
+    /// Gives a flight back that has ended.
+    #[inline]
+    pub(crate) fn give_back(&mut self, flight: Box<Flight>) {
+        self.spare.push(flight);
     }
 
     /// Holds the stream of the flight at that place back until then.
@@ -218,6 +211,6 @@ impl Net {
 
     /// The place of the oldest flight that is wanted.
     pub(crate) fn first(&self, mut wanted: impl FnMut(&Flight) -> bool) -> Option<usize> {
-        (0..self.order.len()).find(|&index| wanted(self.flight(index)))
+        self.flights.iter().position(|flight| wanted(flight))
     }
 }

@@ -540,9 +540,9 @@ impl<A: Actor, J: Judge> World<A, J> {
         index: usize,
         door: &mut Door<'_, C, S>,
     ) {
-        if matches!(self.net.flight(index).cargo, Cargo::Frame(_))
-            && !self.calm
+        if !self.calm
             && !self.faults.is_empty()
+            && matches!(self.net.flight(index).cargo, Cargo::Frame(_))
         {
             let options = self.fault_options(index);
             let answer = door.ask(Site::Fault, &options);
@@ -578,6 +578,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 self.local(end.party, &input, flight.origin, door);
             }
         }
+        self.net.give_back(flight);
     }
 
     fn deliver<C: Chooser + ?Sized, S: Sink + ?Sized>(
@@ -634,7 +635,7 @@ impl<A: Actor, J: Judge> World<A, J> {
     }
 
     /// Takes a flight out and unblocks its writer.
-    fn take(&mut self, index: usize) -> Flight {
+    fn take(&mut self, index: usize) -> Box<Flight> {
         let flight = self.net.take(index);
         if matches!(flight.cargo, Cargo::Frame(_)) {
             let link = &mut self.links[usize::from(flight.link.0)];

@@ -13,12 +13,13 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 /// could collide in theory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    tag: Tag,
-    head: [u8; 7],
-    tail: [u8; 8],
+    /// The tag in the lowest byte, then seven bytes of content. Two words rather than bytes: keys
+    /// are compared more often than anything else is done to them.
+    head: u64,
+    tail: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Tag {
     Absent,
@@ -63,31 +64,49 @@ impl Key {
 
     const fn plain(tag: Tag) -> Key {
         Key {
-            tag,
-            head: [0; 7],
-            tail: [0; 8],
+            head: tag as u64,
+            tail: 0,
         }
+    }
+
+    const ALL_TAGS: [Tag; 8] = [
+        Tag::Absent,
+        Tag::Null,
+        Tag::Illegal,
+        Tag::Integer,
+        Tag::ShortText,
+        Tag::LongText,
+        Tag::BigInteger,
+        Tag::Fraction,
+    ];
+
+    #[inline]
+    fn tag(self) -> Tag {
+        Key::ALL_TAGS[usize::from(self.head as u8 & 7)]
     }
 
     /// The key of an integer.
     #[inline]
     pub const fn integer(value: i64) -> Key {
         Key {
-            tag: Tag::Integer,
-            head: [0; 7],
-            tail: value.to_le_bytes(),
+            head: Tag::Integer as u64,
+            tail: value as u64,
         }
     }
 
     /// The key of a string, given without quotes and with its escapes resolved.
     pub fn text(bytes: &[u8]) -> Key {
         if bytes.len() <= 14 {
-            let mut key = Key::plain(Tag::ShortText);
-            key.head[0] = bytes.len() as u8;
+            let (mut head, mut tail) = ([0; 8], [0; 8]);
+            head[0] = Tag::ShortText as u8;
+            head[1] = bytes.len() as u8;
             let split = bytes.len().min(6);
-            key.head[1..=split].copy_from_slice(&bytes[..split]);
-            key.tail[..bytes.len() - split].copy_from_slice(&bytes[split..]);
-            return key;
+            head[2..2 + split].copy_from_slice(&bytes[..split]);
+            tail[..bytes.len() - split].copy_from_slice(&bytes[split..]);
+            return Key {
+                head: u64::from_le_bytes(head),
+                tail: u64::from_le_bytes(tail),
+            };
         }
         Key::hashed(Tag::LongText, bytes)
     }
@@ -96,10 +115,10 @@ impl Key {
         let mut hasher = SipHasher13::new_with_keys(0x6d63_7073_696d_2e6b, tag as u64);
         std::hash::Hasher::write(&mut hasher, bytes);
         let hash = hasher.finish128();
-        let mut key = Key::plain(tag);
-        key.head.copy_from_slice(&hash.h1.to_le_bytes()[..7]);
-        key.tail = hash.h2.to_le_bytes();
-        key
+        Key {
+            head: hash.h1 << 8 | tag as u64,
+            tail: hash.h2,
+        }
     }
 
     /// The key of a JSON number's source text; `None` when the text is no JSON number.
@@ -143,15 +162,16 @@ impl Key {
         let exponent = parts
             .exponent
             .shift(trailing as i64 - parts.fraction.len() as i64);
-        if let Some(power) = exponent.small() {
-            if (0..=18).contains(&power) && digits.len() as i64 + power <= 19 {
-                let scaled = digits
-                    .iter()
-                    .fold(0i128, |sum, digit| sum * 10 + i128::from(digit - b'0'))
-                    * 10i128.pow(power as u32);
-                if let Ok(value) = i64::try_from(if negative { -scaled } else { scaled }) {
-                    return Some(Key::integer(value));
-                }
+        if let Some(power) = exponent.small()
+            && (0..=18).contains(&power)
+            && digits.len() as i64 + power <= 19
+        {
+            let scaled = digits
+                .iter()
+                .fold(0i128, |sum, digit| sum * 10 + i128::from(digit - b'0'))
+                * 10i128.pow(power as u32);
+            if let Ok(value) = i64::try_from(if negative { -scaled } else { scaled }) {
+                return Some(Key::integer(value));
             }
         }
         let tag = if exponent.is_negative() {
@@ -169,7 +189,7 @@ impl Key {
     /// What kind of JSON value this is.
     #[inline]
     pub fn key_type(self) -> KeyType {
-        match self.tag {
+        match self.tag() {
             Tag::Absent => KeyType::Absent,
             Tag::Null => KeyType::Null,
             Tag::Illegal => KeyType::Illegal,
@@ -182,7 +202,7 @@ impl Key {
     /// Whether the member is there at all, whatever its value.
     #[inline]
     pub fn is_present(self) -> bool {
-        self.tag != Tag::Absent
+        self.tag() != Tag::Absent
     }
 
     /// Whether this can be an id or a progress token: a string or an integer.
@@ -194,28 +214,26 @@ impl Key {
     /// The integer, where it fits 64 bits.
     #[inline]
     pub fn as_integer(self) -> Option<i64> {
-        (self.tag == Tag::Integer).then(|| i64::from_le_bytes(self.tail))
+        (self.tag() == Tag::Integer).then_some(self.tail as i64)
     }
 
     /// The string, where it is held in place (at most 14 bytes) and is UTF-8.
     pub fn as_short_text(&self) -> Option<String> {
-        if self.tag != Tag::ShortText {
+        if self.tag() != Tag::ShortText {
             return None;
         }
-        let length = usize::from(self.head[0]);
+        let (head, tail) = (self.head.to_le_bytes(), self.tail.to_le_bytes());
+        let length = usize::from(head[1]);
         let split = length.min(6);
-        let mut bytes = self.head[1..=split].to_vec();
-        bytes.extend_from_slice(&self.tail[..length - split]);
+        let mut bytes = head[2..2 + split].to_vec();
+        bytes.extend_from_slice(&tail[..length - split]);
         String::from_utf8(bytes).ok()
     }
 
     /// Two machine words that stand for this key, for hashing and canonical encodings.
     #[inline]
     pub fn words(self) -> (u64, u64) {
-        let mut head = [0; 8];
-        head[0] = self.tag as u8;
-        head[1..].copy_from_slice(&self.head);
-        (u64::from_le_bytes(head), u64::from_le_bytes(self.tail))
+        (self.head, self.tail)
     }
 }
 
@@ -228,11 +246,11 @@ impl Default for Key {
 /// As JSON would spell it: `7`, `"7"`, `null`; a long value by the start of its hash.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.tag {
+        match self.tag() {
             Tag::Absent => f.write_str("(none)"),
             Tag::Null => f.write_str("null"),
             Tag::Illegal => f.write_str("(no id type)"),
-            Tag::Integer => write!(f, "{}", i64::from_le_bytes(self.tail)),
+            Tag::Integer => write!(f, "{}", self.tail as i64),
             Tag::ShortText => match self.as_short_text() {
                 Some(text) => write!(f, "{text:?}"),
                 None => f.write_str("(text)"),

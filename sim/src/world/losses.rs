@@ -299,6 +299,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         while let Some(index) = self.net.first(&mut which) {
             let flight = self.take(index);
             self.lose(&flight, loss, door);
+            self.net.give_back(flight);
         }
     }
 
