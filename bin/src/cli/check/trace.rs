@@ -92,8 +92,11 @@ pub(crate) fn judge(
         }
         Judging::End(log) => {
             let on_purpose = log.on_purpose;
-            for mut observer in log.observers {
-                observer.finish(if log.quiet && !log.lossy {
+            let at_rest = log.quiet && !log.lossy;
+            for (mut observer, ends) in log.observers.into_iter().zip(log.ends) {
+                // Who closes leaves open what is open: that it stays so accuses nobody.
+                let is_open = ends.iter().all(|end| *end == EndOfLink::Open);
+                observer.finish(if at_rest && is_open {
                     Ending::Quiet
                 } else {
                     Ending::Unfinished
@@ -413,9 +416,21 @@ struct EndLog {
     flown: BTreeMap<FrameNo, Flown>,
     /// Rules that frames break on purpose.
     on_purpose: BTreeMap<FrameNo, Vec<String>>,
+    /// The client and server end of each link.
+    ends: Vec<[EndOfLink; 2]>,
     quiet: bool,
     /// The world took something: an end's log alone cannot tell that from a peer's silence.
     lossy: bool,
+}
+
+/// What became of an end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum EndOfLink {
+    Open,
+    /// It closed, or its party's program ended.
+    Ended(LogWhat),
+    /// It was told that the other end is gone.
+    Told,
 }
 
 impl EndLog {
@@ -439,6 +454,7 @@ impl EndLog {
             links: header.links.clone(),
             flown: BTreeMap::new(),
             on_purpose: BTreeMap::new(),
+            ends: vec![[EndOfLink::Open; 2]; header.links.len()],
             quiet: false,
             lossy: false,
         }
@@ -453,8 +469,14 @@ impl EndLog {
         }
     }
 
+    /// Whether what that end does is seen at once, and not when the other end learns of it.
+    fn seen_at_once(&self, end: Role) -> bool {
+        self.seen_at_send(end)
+    }
+
+    /// A copy that the transport makes is not seen as another frame of its sender.
     fn frame(&mut self, number: FrameNo, link: LinkId, from: Role, at_ms: u64) {
-        if let Some(flown) = self.flown.get(&number) {
+        if let Some(flown) = self.flown.remove(&number) {
             self.observers[usize::from(link.0)].frame(&Seen {
                 frame: number,
                 from,
@@ -496,15 +518,17 @@ impl EndLog {
                 );
                 if self.seen_at_send(from) {
                     self.frame(frame, link, from, at_ms);
-                    self.flown.remove(&frame);
                 }
             }
             OwnedWhat::Recv { frame, link, to } => {
-                if !self.seen_at_send(to.other()) {
+                let is_open = self.ends[usize::from(link.0)][to as usize] == EndOfLink::Open;
+                // What arrives at an end that is gone is seen by nobody.
+                if !self.seen_at_send(to.other()) && is_open {
                     self.frame(frame, link, to.other(), at_ms);
                 }
             }
             OwnedWhat::Close { link, by } => self.end(link, by, LogWhat::Eof, at_ms),
+            OwnedWhat::Closed { link, to } => self.told(link, to, at_ms),
             OwnedWhat::Exit { party } => {
                 for at in 0..self.links.len() {
                     let (link, ends) = (LinkId(at as u8), self.links[at]);
@@ -516,12 +540,41 @@ impl EndLog {
                 }
             }
             OwnedWhat::Quiet => self.quiet = true,
-            OwnedWhat::Lost { .. } => self.lossy = true,
+            OwnedWhat::Lost { frame, .. } => {
+                self.flown.remove(&frame);
+                self.lossy = true;
+            }
+            OwnedWhat::ExchangeLost { .. } => self.lossy = true,
+            OwnedWhat::Fault { fault, .. } => self.lossy |= fault != Fault::Delay,
             _ => {}
         }
     }
 
     fn end(&mut self, link: LinkId, by: Role, what: LogWhat, at_ms: u64) {
+        let end = &mut self.ends[usize::from(link.0)][by as usize];
+        if *end != EndOfLink::Open {
+            return;
+        }
+        *end = EndOfLink::Ended(what);
+        if self.seen_at_once(by) {
+            self.tell(link, by, what, at_ms);
+        }
+    }
+
+    fn told(&mut self, link: LinkId, to: Role, at_ms: u64) {
+        let ends = &mut self.ends[usize::from(link.0)];
+        let other = ends[to.other() as usize];
+        if ends[to as usize] == EndOfLink::Open {
+            ends[to as usize] = EndOfLink::Told;
+        }
+        if let EndOfLink::Ended(what) = other
+            && !self.seen_at_once(to.other())
+        {
+            self.tell(link, to.other(), what, at_ms);
+        }
+    }
+
+    fn tell(&mut self, link: LinkId, by: Role, what: LogWhat, at_ms: u64) {
         let event = LogEvent {
             by,
             what,
