@@ -77,11 +77,16 @@ fn main() {
 
 /// mcpsim's row of the speed table: the whole command on the capture, which finds nothing.
 fn product_speed(log: &Log) -> Vec<Row<'_>> {
-    vec![Row::elsewhere("mcpsim check, capture of the same frames", move || {
-        let usage = cpu::run_child(check(log).stdout(Stdio::null()));
-        let usage = usage.expect("nothing is found in a lawful log").expect("a system that tells");
-        (log.written.frame_bytes, usage.time)
-    })]
+    vec![Row::elsewhere(
+        "mcpsim check, capture of the same frames",
+        move || {
+            let usage = cpu::run_child(check(log).stdout(Stdio::null()));
+            let usage = usage
+                .expect("nothing is found in a lawful log")
+                .expect("a system that tells");
+            (log.written.frame_bytes, usage.time)
+        },
+    )]
 }
 
 /// mcpsim's row of the memory table.

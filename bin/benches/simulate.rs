@@ -109,7 +109,10 @@ fn world() -> Setup<Peer> {
     client.window = 8;
     client.hesitates = false;
     let name = client.name.clone();
-    let step = Step { progress: true, ..Step::call(Tool::Count, 1) };
+    let step = Step {
+        progress: true,
+        ..Step::call(Tool::Count, 1)
+    };
     scenario.parties.truncate(2);
     scenario.parties[1].hesitates = false;
     scenario.workload.clear();
@@ -126,11 +129,17 @@ fn frames_of_worlds<J: Judge>(
 ) -> u64 {
     let mut frames = 0;
     for seed in 0..sessions {
-        let outcome = run(setup.clone(), judge(), &mut Dice::new(seed), sink, |_| false);
+        let outcome = run(setup.clone(), judge(), &mut Dice::new(seed), sink, |_| {
+            false
+        });
         assert!(outcome.findings.is_empty(), "the reference peers are right");
         frames += u64::from(outcome.ended.frames);
     }
-    assert_eq!(frames, sessions * (3 + 3 * CALLS), "the same frames as the bare loops");
+    assert_eq!(
+        frames,
+        sessions * (3 + 3 * CALLS),
+        "the same frames as the bare loops"
+    );
     frames
 }
 
@@ -147,7 +156,10 @@ impl Sink for Reparse {
             self.text.clear();
             text.write(&mut self.text);
             let found = classify(&self.text, &mut self.scanner);
-            assert!(found.message == *text.message, "what is parsed is what is judged");
+            assert!(
+                found.message == *text.message,
+                "what is parsed is what is judged"
+            );
         }
     }
 }

@@ -16,7 +16,9 @@ fn workshop() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let cases = folder.path().join("models/cases/real");
     std::fs::create_dir_all(&cases).expect("a folder in it");
-    for entry in std::fs::read_dir(repository().join("models/cases/real")).expect("the recorded sessions") {
+    for entry in
+        std::fs::read_dir(repository().join("models/cases/real")).expect("the recorded sessions")
+    {
         let path = entry.expect("a file").path();
         std::fs::copy(&path, cases.join(path.file_name().expect("a name"))).expect("a copy");
     }
@@ -38,7 +40,9 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     for block in text.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap_or("");
         let (command, output) = block.split_once('\n').expect("a command and its output");
-        let arguments = command.strip_prefix("$ mcpsim ").expect("a block begins with `$ mcpsim `");
+        let arguments = command
+            .strip_prefix("$ mcpsim ")
+            .expect("a block begins with `$ mcpsim `");
         blocks.push((arguments.to_owned(), output.to_owned()));
     }
     blocks
@@ -50,14 +54,20 @@ fn console_blocks_show_what_is_printed() {
     let folder = workshop();
     let mut text = readme();
     let shown = blocks(&text);
-    assert!(shown.len() >= 3, "the README shows a failure from start to minimal trace");
+    assert!(
+        shown.len() >= 3,
+        "the README shows a failure from start to minimal trace"
+    );
     let update = std::env::var_os("UPDATE_README").is_some();
     for (arguments, output) in shown {
         let ran = mcpsim(&arguments, folder.path());
         let printed = String::from_utf8(ran.stdout).expect("text");
         if update {
             let old = format!("```console\n$ mcpsim {arguments}\n{output}```");
-            text = text.replace(&old, &format!("```console\n$ mcpsim {arguments}\n{printed}```"));
+            text = text.replace(
+                &old,
+                &format!("```console\n$ mcpsim {arguments}\n{printed}```"),
+            );
         } else {
             assert_eq!(printed, output, "mcpsim {arguments}");
         }
@@ -73,7 +83,10 @@ fn the_repeat_line_repeats() {
     let folder = workshop();
     let (arguments, output) = blocks(&readme()).remove(0);
     mcpsim(&arguments, folder.path());
-    let repeat = output.lines().last().and_then(|line| line.strip_prefix("repeat: mcpsim "));
+    let repeat = output
+        .lines()
+        .last()
+        .and_then(|line| line.strip_prefix("repeat: mcpsim "));
     let again = mcpsim(repeat.expect("the last line repeats"), folder.path());
     let printed = String::from_utf8_lossy(&again.stdout).into_owned();
     assert_eq!(again.status.code(), Some(1), "{printed}");
@@ -84,17 +97,31 @@ fn the_repeat_line_repeats() {
 #[test]
 fn the_main_command_fails_and_says_how_to_repeat_it() {
     let text = readme();
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("cargo run --release -- "));
+    let line = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("cargo run --release -- "));
     let ran = mcpsim(line.expect("the main command"), workshop().path());
     let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
     assert_eq!(ran.status.code(), Some(1), "{printed}");
-    assert!(printed.lines().last().is_some_and(|line| line.starts_with("repeat: mcpsim replay ")), "{printed}");
+    assert!(
+        printed
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("repeat: mcpsim replay ")),
+        "{printed}"
+    );
 }
 
 #[test]
 fn the_test_command_is_what_ci_calls() {
     let text = readme();
-    let command = text.lines().map(str::trim).find(|line| line.starts_with("cargo test "));
+    let command = text
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with("cargo test "));
     let ci = std::fs::read_to_string(repository().join(".ci/run")).expect("the CI script is there");
-    assert!(ci.contains(command.expect("the test command")), "{command:?}");
+    assert!(
+        ci.contains(command.expect("the test command")),
+        "{command:?}"
+    );
 }

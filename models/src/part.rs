@@ -796,15 +796,8 @@ impl Part {
         let Some(tokens) = &mut self.tokens else {
             return;
         };
-        let mut retired = vec![];
-        tokens.inn.retain(|series| {
-            let is_other = series.id != id;
-            if !is_other {
-                retired.push(series.token);
-            }
-            is_other
-        });
-        for token in retired {
+        while let Some(at) = tokens.inn.iter().position(|series| series.id == id) {
+            let token = tokens.inn.remove(at).token;
             if is_done {
                 tokens.done.insert(token);
             } else {
