@@ -139,6 +139,10 @@ impl<C: Case> Shrinker<'_, C> {
         self.try_script(vec![])?;
         loop {
             let mut smaller = self.reduce_case()?;
+            // A smaller case may fail under the plainest schedule although the whole one did not.
+            if self.attempt.choices.iter().any(|choice| choice.answer != 0) {
+                smaller |= self.try_script(vec![])?;
+            }
             smaller |= self.reduce_choices(Site::Fault)?;
             smaller |= self.reduce_choices(Site::Party)?;
             smaller |= self.reduce_choices(Site::Next)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::failures::first_failure;
 use super::outcome::{Failure, Result, unknown};
 use crate::models::{Monitor, rule};
 use crate::scenarios::peer::Peer;
@@ -17,7 +18,7 @@ use crate::sim::setup::Setup;
 use crate::sim::shrink::Target;
 use crate::traces::event::{Choice, Nothing, Sink};
 use crate::traces::file::{Header, Link, Party, PartyRole};
-use crate::traces::judge::{Blame, Judge, Severity, Vantage, Verdict};
+use crate::traces::judge::{Blame, Finding, Judge, Severity, Vantage, Verdict};
 use crate::traces::message::Revision;
 
 /// When a run has seen enough.
@@ -254,6 +255,20 @@ impl Play {
                 }
             },
         )
+    }
+
+    /// What a run under these choices finds.
+    pub(crate) fn findings(&self, choices: &[Choice]) -> Vec<Finding> {
+        self.run(&mut LenientScript::new(choices), &mut Nothing)
+            .findings
+    }
+
+    /// The finding that makes a run of this play a failure.
+    pub(crate) fn failure<'a>(&self, findings: &'a [Finding]) -> Option<&'a Finding> {
+        match self.stop {
+            Stop::Target(target) => findings.iter().find(|finding| target.is(finding)),
+            Stop::At(severity) => first_failure(findings, severity),
+        }
     }
 
     /// How many frames a run under these choices sends.

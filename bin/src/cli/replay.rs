@@ -23,8 +23,6 @@ pub(crate) struct Loaded {
     pub(crate) header: Header,
     /// Its choices.
     pub(crate) choices: Vec<Choice>,
-    /// What its closing line says was found; empty where it was cut.
-    pub(crate) findings: Vec<EndFinding>,
     /// What a reader should know of the file.
     pub(crate) remarks: Vec<String>,
 }
@@ -53,10 +51,6 @@ pub(crate) fn load(path: &Path) -> Result<Loaded> {
     Ok(Loaded {
         header: reader.header().clone(),
         choices,
-        findings: reader
-            .end()
-            .map(|end| end.findings.clone())
-            .unwrap_or_default(),
         remarks,
     })
 }

@@ -25,15 +25,13 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
     {
         return Err(unknown("rule", wanted, rules().iter().map(|rule| rule.id)));
     }
-    let broken = loaded
-        .findings
-        .iter()
-        .filter(|finding| finding.verdict == Verdict::Broken);
-    let chosen = broken.clone().find(|finding| {
-        args.rule
-            .as_ref()
-            .is_none_or(|wanted| *wanted == finding.rule)
-    });
+    let findings = play.findings(&loaded.choices);
+    let chosen = match &args.rule {
+        Some(wanted) => findings
+            .iter()
+            .find(|finding| finding.verdict == Verdict::Broken && finding.rule == wanted),
+        None => play.failure(&findings),
+    };
     let Some(chosen) = chosen else {
         let what = args
             .rule
@@ -46,15 +44,8 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
             path.display()
         )));
     };
-    let Some(known) = rule(&chosen.rule) else {
-        return Err(unknown(
-            "rule",
-            &chosen.rule,
-            rules().iter().map(|rule| rule.id),
-        ));
-    };
     let target = Target {
-        rule: known.id,
+        rule: chosen.rule,
         blame: chosen.blame,
     };
     let output = args.output.clone().unwrap_or_else(|| shrunk_path(path));
