@@ -60,6 +60,15 @@ struct Party<A, P> {
     blocked: u32,
 }
 
+impl<A, P> Party<A, P> {
+    /// Forgets the timer of that tag; returns how many there were.
+    fn forget_timer(&mut self, tag: u32) -> usize {
+        let before = self.timers.len();
+        self.timers.retain(|timer| timer.tag != tag);
+        before - self.timers.len()
+    }
+}
+
 #[derive(Clone, Debug)]
 struct PartyEnd<P> {
     link: LinkId,
@@ -94,6 +103,8 @@ struct Link {
     next_stream: Stream,
     /// Frames in flight to the client and to the server.
     in_flight: [u32; 2],
+    /// Whether exchanges are followed: only where one can be lost.
+    tracks: bool,
     /// http: the request that opened each exchange, while it is open.
     exchanges: Vec<Exchange>,
     /// http: exchanges whose connection is gone; what is sent on them is lost.
@@ -119,6 +130,8 @@ pub struct World<A, J: Judge> {
     hindered: u32,
     /// Whether some link delivers frames out of order, beyond its kind.
     reorders: bool,
+    /// How many steps put off and timers all parties have.
+    pending: usize,
     spellings: Spellings,
     scratch: Scratch,
 }
@@ -253,6 +266,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 ends,
                 next_stream: 1,
                 in_flight: [0; 2],
+                tracks: link.kind == LinkKind::Http && setup.faults.drop > 0,
                 exchanges: vec![],
                 broken: vec![],
                 cut: false,
@@ -271,6 +285,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             calm: false,
             hindered: 0,
             reorders,
+            pending: 0,
             spellings: Spellings::default(),
             scratch: Scratch::default(),
         }
@@ -369,6 +384,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             Some(Next::Arrive(index)) => self.arrive(index as usize, door),
             Some(Next::Own { party, at }) => {
                 let (tag, origin) = self.parties[usize::from(party.0)].own.remove(at as usize);
+                self.pending -= 1;
                 door.event(What::Own { party, tag });
                 self.local(party, &Input::Own { tag }, origin, door);
             }
@@ -376,6 +392,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 let timer = self.parties[usize::from(party.0)]
                     .timers
                     .remove(at as usize);
+                self.pending -= 1;
                 self.move_clock(timer.due_ms, door);
                 door.event(What::Timer {
                     party,
@@ -443,6 +460,9 @@ impl<A: Actor, J: Judge> World<A, J> {
             if ready {
                 options.push(Next::Arrive(index as u32));
             }
+        }
+        if self.pending == 0 && !self.net.holds() {
+            return options.len() as u32;
         }
         for (at, party) in self.parties.iter().enumerate() {
             if party.alive && party.blocked == 0 {
@@ -596,11 +616,10 @@ impl<A: Actor, J: Judge> World<A, J> {
         let sight = sight_of(frame, end.party, flight);
         let (judge, part) = self.part_mut(end);
         judge.toward(part, &sight);
-        if flight.to == Role::Client && frame.message.kind.is_response() {
+        let state = &mut self.links[usize::from(flight.link.0)];
+        if state.tracks && flight.to == Role::Client && frame.message.kind.is_response() {
             let id = frame.message.id;
-            self.links[usize::from(flight.link.0)]
-                .exchanges
-                .retain(|exchange| exchange.request.id != id);
+            state.exchanges.retain(|exchange| exchange.request.id != id);
         }
         let input = Input::Frame {
             port: end.port,
@@ -665,9 +684,10 @@ impl<A: Actor, J: Judge> World<A, J> {
             let mut out = Out::new(id, origin, &mut sent, &mut wishes, door);
             party.actor.on(input, &mut out);
         }
-        for frame in sent.drain(..) {
+        for frame in &mut sent {
             self.send(id, frame, door);
         }
+        sent.clear();
         for wish in wishes.drain(..) {
             self.grant(id, wish, origin, door);
         }
@@ -678,7 +698,7 @@ impl<A: Actor, J: Judge> World<A, J> {
     fn send<C: Chooser + ?Sized, S: Sink + ?Sized>(
         &mut self,
         id: PartyId,
-        sent: Sent,
+        sent: &mut Sent,
         door: &mut Door<'_, C, S>,
     ) {
         let end = &self.parties[usize::from(id.0)].ends[usize::from(sent.port.0)];
@@ -686,68 +706,73 @@ impl<A: Actor, J: Judge> World<A, J> {
         if !open {
             return;
         }
+        if let Some(raw) = &sent.raw {
+            let found = classify(raw, &mut self.scratch.scanner.0);
+            sent.message = found.message;
+            self.spellings
+                .remember(sent.message.id, &raw[found.spans.id]);
+        }
         self.frames += 1;
-        let mut frame = Frame {
-            number: self.frames,
-            message: sent.message,
-            raw: sent.raw,
+        let stream = self.stream_of(link, from, sent.route, &sent.message);
+        let sight = Sight {
+            message: &sent.message,
+            text: sent.raw.as_deref(),
+            frame: self.frames,
+            party: id,
+            link,
+            stream,
             slips: sent.slips,
         };
-        if let Some(raw) = &frame.raw {
-            let found = classify(raw, &mut self.scratch.scanner.0);
-            frame.message = found.message;
-            self.spellings
-                .remember(frame.message.id, &raw[found.spans.id]);
-        }
-        let stream = self.stream_of(link, from, sent.route, &frame.message);
-        let flight = Flight {
-            link,
-            to: from.other(),
-            stream,
-            origin: sent.origin,
-            cargo: Cargo::Close,
-        };
-        let sender = self.end(link, from);
-        let sight = sight_of(&frame, id, &flight);
-        let (judge, part) = self.part_mut(sender);
-        judge.by(part, &sight);
+        let party = &mut self.parties[usize::from(id.0)];
+        let part = &mut party.ends[usize::from(sent.port.0)].part;
+        self.judge.by(part, &sight);
         door.event(What::Send {
-            frame: frame.number,
+            frame: self.frames,
             link,
             from,
             stream,
             origin: sent.origin,
             text: FrameText {
-                message: &frame.message,
-                raw: frame.raw.as_deref(),
+                message: &sent.message,
+                raw: sent.raw.as_deref(),
                 spellings: &self.spellings,
             },
-            slips: frame.slips,
+            slips: sent.slips,
         });
-        let receiver = self.end(link, from.other());
-        let peer_open =
-            self.parties[usize::from(receiver.party.0)].ends[usize::from(receiver.port.0)].open;
-        let state = &mut self.links[usize::from(link.0)];
-        let gone = state.cut || !peer_open;
-        if gone || state.broken.contains(&stream) {
-            let told = if gone { Told::Both } else { Told::Client };
-            let loss = Loss {
-                told,
-                forbidden: false,
-            };
-            return self.lose(
-                &Flight {
-                    cargo: Cargo::Frame(frame),
-                    ..flight
-                },
-                loss,
-                door,
-            );
+        let flight = Flight {
+            link,
+            to: from.other(),
+            stream,
+            origin: sent.origin,
+            cargo: Cargo::Frame(Frame {
+                number: self.frames,
+                message: sent.message,
+                raw: sent.raw.take(),
+                slips: sent.slips,
+            }),
+        };
+        match self.obstacle(link, from.other(), stream) {
+            None => self.launch(flight),
+            Some(loss) => self.lose(&flight, loss, door),
         }
-        self.launch(Flight {
-            cargo: Cargo::Frame(frame),
-            ..flight
-        });
+    }
+
+    /// Why nothing can travel to that end any more.
+    #[inline]
+    fn obstacle(&self, link: LinkId, to: Role, stream: Stream) -> Option<Loss> {
+        let state = &self.links[usize::from(link.0)];
+        let receiver = state.ends[to as usize];
+        let party = &self.parties[usize::from(receiver.party.0)];
+        let gone = state.cut || !party.ends[usize::from(receiver.port.0)].open;
+        let told = match gone {
+            true => Told::Both,
+            false if state.broken.contains(&stream) => Told::Client,
+            false => return None,
+        };
+        Some(Loss {
+            told,
+            forbidden: false,
+        })
     }
 
     /// Puts a frame on its way; a pipe that is full then blocks its writer.
@@ -773,7 +798,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             (LinkKind::Http, Role::Client, _) => {
                 let stream = link.next_stream;
                 link.next_stream += 1;
-                if message.kind == Kind::Request {
+                if link.tracks && message.kind == Kind::Request {
                     link.exchanges.push(Exchange {
                         stream,
                         frame,
@@ -796,7 +821,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         let party = &mut self.parties[usize::from(id.0)];
         match wish {
             Wish::Timer { tag, delay_ms } => {
-                party.timers.retain(|timer| timer.tag != tag);
+                self.pending += 1 - party.forget_timer(tag);
                 party.timers.push(Timer {
                     tag,
                     due_ms: now_ms + u64::from(delay_ms),
@@ -804,8 +829,11 @@ impl<A: Actor, J: Judge> World<A, J> {
                     origin,
                 });
             }
-            Wish::CancelTimer { tag } => party.timers.retain(|timer| timer.tag != tag),
-            Wish::Again { tag, origin } => party.own.push((tag, origin)),
+            Wish::CancelTimer { tag } => self.pending -= party.forget_timer(tag),
+            Wish::Again { tag, origin } => {
+                party.own.push((tag, origin));
+                self.pending += 1;
+            }
             Wish::Close { port } => self.close(id, port, origin, door),
             Wish::Exit => {
                 door.event(What::Exit { party: id });

@@ -224,6 +224,7 @@ impl<A: Actor, J: Judge> World<A, J> {
     ) {
         let party = &mut self.parties[usize::from(id.0)];
         party.alive = false;
+        self.pending -= party.own.len() + party.timers.len();
         party.own.clear();
         party.timers.clear();
         self.hindered += 1;
