@@ -418,6 +418,44 @@ fn the_command_line_overrides_what_the_log_says() {
     mcpsim(here.path(), &["check", "slow", "--patience", "9s"]).ends(1);
 }
 
+/// Two sessions in one capture are judged apart; an exit that names none of them ends both.
+#[test]
+fn sessions_of_one_capture_are_judged_apart() {
+    let here = folder();
+    let in_session = |name: &str, lines: String| {
+        let named = |line: &str| {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            line["session"] = name.into();
+            format!("{line}\n")
+        };
+        lines.lines().map(named).collect::<String>()
+    };
+    let call = captured(
+        "c2s",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}"#,
+    );
+    let both = in_session("one", handshake())
+        + &in_session("two", handshake() + &call)
+        + &in_session("one", call);
+    let exit = "{\"dir\":\"s2c\",\"event\":\"exit\",\"status\":0}\n";
+    write(here.path(), "apart", both + exit);
+    let report = check(here.path(), &["apart"]);
+    let file = &report["files"][0];
+    assert_eq!(list(&file["sessions"]).len(), 2, "{file}");
+    assert_eq!(
+        file["counted"],
+        serde_json::json!({"request-unanswered": 2})
+    );
+    let found = list(&file["findings"])
+        .iter()
+        .map(|finding| (finding["verdict"].clone(), finding["line"].clone()));
+    let found: Vec<(Value, Value)> = found.collect();
+    assert_eq!(
+        found,
+        [("broken".into(), 8.into()), ("broken".into(), 7.into())]
+    );
+}
+
 /// At most fifty findings of a rule are listed, and all are counted.
 #[test]
 fn many_findings_are_counted_and_not_all_listed() {

@@ -333,6 +333,9 @@ fn same_world(one: &Scenario, other: &Scenario) -> bool {
     bare(one) == bare(other)
 }
 
+/// One of the budgets.
+type Budget = fn(&mut Faults) -> &mut u8;
+
 /// Every scenario that is one piece smaller: a workload step, a party with its links, a link, one fault of a budget.
 fn taken_away(scenario: &Scenario) -> Vec<(String, Scenario)> {
     let mut all = vec![];
@@ -362,7 +365,7 @@ fn taken_away(scenario: &Scenario) -> Vec<(String, Scenario)> {
         smaller.links.remove(at);
         all.push((format!("link {at}"), smaller));
     }
-    let budgets: [(&str, fn(&mut Faults) -> &mut u8); 5] = [
+    let budgets: [(&str, Budget); 5] = [
         ("delay", |faults| &mut faults.delay),
         ("duplicate", |faults| &mut faults.duplicate),
         ("drop", |faults| &mut faults.drop),

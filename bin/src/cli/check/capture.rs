@@ -119,7 +119,14 @@ impl<'a> Sessions<'a> {
                 self.observer(line).frame(&seen);
             }
             CaptureWhat::Event(event) => {
-                if let Some(event) = log_event(line, event) {
+                let Some(event) = log_event(line, event) else {
+                    return;
+                };
+                // What names no session concerns all of them.
+                if line.session.is_none() && !self.observers.is_empty() {
+                    let all = self.observers.values_mut();
+                    all.for_each(|observer| observer.event(&event));
+                } else {
                     self.observer(line).event(&event);
                 }
             }
