@@ -151,10 +151,14 @@ impl Net {
     /// Takes the flight at that place out.
     #[inline]
     pub(crate) fn take(&mut self, index: usize) -> Box<Flight> {
-        let entry = self.order.remove(index);
-        for younger in &mut self.order[index..] {
-            younger.behind -= u32::from(younger.lane == entry.lane);
+        let lane = self.order[index].lane;
+        let last = self.order.len() - 1;
+        for at in index..last {
+            let mut younger = self.order[at + 1];
+            younger.behind -= u32::from(younger.lane == lane);
+            self.order[at] = younger;
         }
+        self.order.truncate(last);
         self.flights.remove(index)
     }
 
