@@ -350,7 +350,8 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "gateway-mixes-servers",
-        about: "The gateway keeps the requests to all its servers in one table by id, so one server's answer settles a request to the other.",
+        about: "The gateway keeps the requests to all its servers in one table by id, so one \
+            server's answer settles a request to the other.",
         scenario: "gateway",
         at: Gateway,
         rule: "request-unanswered",

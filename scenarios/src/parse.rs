@@ -211,7 +211,8 @@ impl Scenario {
                 && capacity < least
             {
                 let message = format!(
-                    "pipes of {capacity} frames can fill up in both directions, and then both ends wait to write for ever; {least} are enough here"
+                    "pipes of {capacity} frames can fill up in both directions, and then both \
+                        ends wait to write for ever; {least} are enough here"
                 );
                 return wrong(&here("capacity"), message);
             }

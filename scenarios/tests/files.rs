@@ -284,7 +284,16 @@ prop_compose! {
             name: format!("of {name}"),
             about: String::new(),
             parties: vec![client, server],
-            links: vec![Link { kind, client: name.clone(), server: "the server".to_owned(), capacity, beyond: Beyond { reorder: flags.2, ..Beyond::default() } }],
+            links: vec![Link {
+                kind,
+                client: name.clone(),
+                server: "the server".to_owned(),
+                capacity,
+                beyond: Beyond {
+                    reorder: flags.2,
+                    ..Beyond::default()
+                },
+            }],
             workload: [(name, steps)].into(),
             faults: Faults {
                 delay: faults.0,

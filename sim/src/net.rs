@@ -87,11 +87,14 @@ impl Entry {
 }
 
 /// All that is in flight, oldest first.
+#[expect(
+    clippy::vec_box,
+    reason = "taking one out of the middle moves pointers, not flights"
+)]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Net {
     /// Side by side with `flights`.
     order: Vec<Entry>,
-    /// Boxed, so that taking one out of the middle moves pointers.
     flights: Vec<Box<Flight>>,
     /// Boxes of flights that have ended, for the next ones.
     spare: Vec<Box<Flight>>,

@@ -107,7 +107,7 @@ pub fn shrink<C: Case>(
         executions: 1,
         executions_max,
     };
-    let minimal = shrinker.to_fixpoint().is_ok();
+    let minimal = shrinker.reduce_all().is_ok();
     let Shrinker {
         case,
         attempt,
@@ -134,7 +134,7 @@ struct Shrinker<'a, C> {
 struct Exhausted;
 
 impl<C: Case> Shrinker<'_, C> {
-    fn to_fixpoint(&mut self) -> Result<(), Exhausted> {
+    fn reduce_all(&mut self) -> Result<(), Exhausted> {
         // The plainest schedule of all is one execution, and often all that is needed.
         self.try_script(vec![])?;
         loop {

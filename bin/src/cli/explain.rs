@@ -42,10 +42,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-fn shortest<'a>(
-    examples: &'a [Example],
-    wanted: impl Fn(&&Example) -> bool,
-) -> Option<&'a Example> {
+fn shortest(examples: &[Example], wanted: impl Fn(&&Example) -> bool) -> Option<&Example> {
     examples
         .iter()
         .filter(wanted)

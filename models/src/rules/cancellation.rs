@@ -62,7 +62,8 @@ pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "A cancel comes only while its sender takes the request to be in progress.",
-    why: "A cancel and an answer may cross, but here the answer had been received. It usually means that finished requests stay in the client's table.",
+    why: "A cancel and an answer may cross, but here the answer had been received. It usually \
+        means that finished requests stay in the client's table.",
     tier: 2,
     needs: Needs::OffenderLog,
     when: When::Cancel,

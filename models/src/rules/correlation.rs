@@ -79,7 +79,9 @@ pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Response object), adopted by 2025-11-25 basic/index (Messages)",
     says: "Every request that is not cancelled is answered.",
-    why: "The other side waits until its patience ends. Named is the party at the end of the chain of waiting, once its end was seen or patience ran out; a recording that merely stops proves nothing.",
+    why: "The other side waits until its patience ends. Named is the party at the end of the \
+        chain of waiting, once its end was seen or patience ran out; a recording that merely \
+        stops proves nothing.",
     tier: 1,
     needs: Needs::Time,
     when: When::Request,

@@ -62,7 +62,8 @@ pub(crate) const UNPARSABLE_MESSAGE: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Request object), adopted by 2025-11-25 basic/index (Messages)",
     says: "What is sent as a message parses as JSON.",
-    why: "Nothing can be matched with a frame that cannot be read: whatever it asked or answered is lost. Often two writers shared the pipe without a lock.",
+    why: "Nothing can be matched with a frame that cannot be read: whatever it asked or answered \
+        is lost. Often two writers shared the pipe without a lock.",
     tier: 1,
     needs: Needs::Frame,
     when: When::Frame,
@@ -100,7 +101,8 @@ pub(crate) const RESPONSE_RESULT_AND_ERROR: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "A response has exactly one of `result` and `error`.",
-    why: "Some readers look for `result` first, some for `error`: one side sees success where the other sees failure. It counts for both members whatever their values.",
+    why: "Some readers look for `result` first, some for `error`: one side sees success where the \
+        other sees failure. It counts for both members whatever their values.",
     tier: 1,
     needs: Needs::Frame,
     when: When::Response,
@@ -231,7 +233,8 @@ pub(crate) const JSON_DUPLICATE_KEYS: Rule = Rule {
     side: Side::Sender,
     from: Revision::V2024_11_05,
     until: Revision::V2025_11_25,
-    source: "RFC 8259 section 4 (names within an object), JSON being the encoding of JSON-RPC 2.0, adopted by 2025-11-25 basic/index (Messages)",
+    source: "RFC 8259 section 4 (names within an object), JSON being the encoding of JSON-RPC \
+        2.0, adopted by 2025-11-25 basic/index (Messages)",
     says: "No member of the envelope stands there twice.",
     why: "Readers disagree on which one wins, so two peers can see two different messages. A note: JSON only advises against it.",
     tier: 3,
@@ -277,7 +280,9 @@ pub(crate) const METHOD_NOT_IN_REVISION: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "Only methods of the agreed revision are used.",
-    why: "The other side agreed to that revision and need not know any other; a name that no revision knows is a note, since vendors may agree on their own, and is not worth one where it was refused as it should be.",
+    why: "The other side agreed to that revision and need not know any other; a name that no \
+        revision knows is a note, since vendors may agree on their own, and is not worth one \
+        where it was refused as it should be.",
     tier: 1,
     needs: Needs::Frame,
     when: When::Call,

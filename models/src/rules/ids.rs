@@ -136,7 +136,8 @@ pub(crate) const RESPONSE_ID_MISMATCH: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "A response repeats the request's id with its type and value.",
-    why: "The requester finds nothing waiting under \"7\" when it asked with 7, drops the answer and times out. Ids that pass through a double lose their last digits.",
+    why: "The requester finds nothing waiting under \"7\" when it asked with 7, drops the answer \
+        and times out. Ids that pass through a double lose their last digits.",
     tier: 1,
     needs: Needs::Causal,
     when: When::Response,
@@ -426,12 +427,27 @@ fn spells(text: Key, number: Key) -> bool {
         .is_some_and(|text| Key::number(text.trim().as_bytes()) == Some(number))
 }
 
+/// What is left of an integer after a trip through a double (53 significant bits, ties to even),
+/// read back with saturation.
+fn through_double(value: i64) -> i64 {
+    let size = value.unsigned_abs();
+    let spare = (u64::BITS - size.leading_zeros()).saturating_sub(53);
+    if spare == 0 {
+        return value;
+    }
+    let (kept, rest, half) = (size >> spare, size & ((1 << spare) - 1), 1 << (spare - 1));
+    let up = rest > half || (rest == half && kept & 1 == 1);
+    let rounded = i128::from(kept + u64::from(up)) << spare;
+    let signed = if value < 0 { -rounded } else { rounded };
+    i64::try_from(signed).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+}
+
 /// Through a double, or cut to 32 bits.
 fn is_rounded(want: Key, got: Key) -> bool {
     match (want.as_integer(), got.as_integer()) {
         (Some(want), Some(got)) => {
             let is_large = want.unsigned_abs() > EXACT_MAX;
-            is_large && want as f64 as i64 == got
+            is_large && through_double(want) == got
                 || i32::try_from(want).is_err() && i64::from(want as i32) == got
                 || u32::try_from(want).is_err() && i64::from(want as u32) == got
         }
@@ -439,5 +455,27 @@ fn is_rounded(want: Key, got: Key) -> bool {
         (None, Some(got)) => got.unsigned_abs() > EXACT_MAX,
         (None, None) => true,
         (Some(_), None) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::through_double;
+
+    #[test]
+    fn doubles_keep_53_bits() {
+        for (value, expected) in [
+            (9_007_199_254_740_993, 9_007_199_254_740_992),
+            (9_007_199_254_740_995, 9_007_199_254_740_996),
+            (-9_007_199_254_740_993, -9_007_199_254_740_992),
+            (1 << 60, 1 << 60),
+            (i64::MAX, i64::MAX),
+            (i64::MIN, i64::MIN),
+            (i64::MAX - 1024, 9_223_372_036_854_774_784),
+            (7, 7),
+            (0, 0),
+        ] {
+            assert_eq!(through_double(value), expected, "{value}");
+        }
     }
 }

@@ -23,7 +23,8 @@ pub(crate) const INITIALIZE_FIRST: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "The client's first message is initialize.",
-    why: "Until then the server knows neither revision nor capabilities. Pings may pass, and a probe with server/discover lies outside the session.",
+    why: "Until then the server knows neither revision nor capabilities. Pings may pass, and a \
+        probe with server/discover lies outside the session.",
     tier: 1,
     needs: Needs::SameDirection,
     when: When::ClientCall,
@@ -42,7 +43,8 @@ pub(crate) const CLIENT_REQUEST_BEFORE_INIT_RESPONSE: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "Before the answer to initialize the client sends no request but ping.",
-    why: "The server may not serve them yet, and the client does not know what it declared. After the answer they may come, even before notifications/initialized.",
+    why: "The server may not serve them yet, and the client does not know what it declared. After \
+        the answer they may come, even before notifications/initialized.",
     tier: 2,
     needs: Needs::OffenderLog,
     when: When::ClientCall,
