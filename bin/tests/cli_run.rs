@@ -535,10 +535,11 @@ fn a_campaign_that_is_over_is_not_resumed() {
     run(&["run", "nested", "--out", "out", "--resume"])
         .ends(2)
         .says(&["out/campaign.json", "no interrupted campaign"]);
-    run(&[
-        "run", "nested", "--seed", "1", "--time", "0s", "--runs", "50", "--out", "out",
-    ])
-    .ends(0);
+    let paused = run(&[
+        "run", "nested", "--seed", "1", "--time", "100ms", "--runs", "1000000", "--out", "out",
+        "--format", "json",
+    ]);
+    let played = paused.ends(0).json()["runs"].as_u64().expect("a number");
     assert!(here.path().join("out/campaign.json").is_file());
     run(&["run", "one-call", "--out", "out", "--resume"])
         .ends(2)
@@ -546,14 +547,33 @@ fn a_campaign_that_is_over_is_not_resumed() {
     run(&["run", "nested", "--seed", "2", "--out", "out", "--resume"])
         .ends(2)
         .says(&["has seed 1"]);
-    let json = run(&[
-        "run", "nested", "--out", "out", "--resume", "--format", "json",
+    run(&[
+        "run",
+        "nested",
+        "--out",
+        "out",
+        "--resume",
+        "--runs",
+        &played.to_string(),
     ])
-    .ends(0)
-    .json();
+    .ends(2)
+    .says(&["are played"]);
+    let end = played + 50;
+    let json = run(&[
+        "run",
+        "nested",
+        "--out",
+        "out",
+        "--resume",
+        "--runs",
+        &end.to_string(),
+        "--format",
+        "json",
+    ]);
+    let json = json.ends(0).json();
     assert_eq!(
         (&json["runs"], &json["complete"]),
-        (&50.into(), &true.into())
+        (&end.into(), &true.into())
     );
     assert!(!here.path().join("out/campaign.json").exists());
     write(&here.path().join("out"), "campaign.json", "{\"play\":3}\n");
