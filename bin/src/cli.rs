@@ -24,8 +24,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use args::Format;
 use args::{Cli, Command};
-use outcome::{Failure, Outcome, Result, print, remark};
+use outcome::{Outcome, Result, print, remark};
 
 /// Reads the arguments, carries the command out, and says how it ended.
 pub fn main() -> ExitCode {
@@ -36,7 +37,10 @@ pub fn main() -> ExitCode {
             return Outcome::Unusable.into();
         }
         // Help and version are no errors.
-        Err(text) => return ended(print(&text.render().to_string()).map(|()| Outcome::Clean)),
+        Err(text) => {
+            let shown = print(&text.render().to_string()).map(|()| Outcome::Clean);
+            return ended(shown, Format::Text);
+        }
     };
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
@@ -47,14 +51,18 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args),
     };
-    ended(outcome)
+    ended(outcome, cli.command.format())
 }
 
-fn ended(outcome: Result<Outcome>) -> ExitCode {
+fn ended(outcome: Result<Outcome>, format: Format) -> ExitCode {
     match outcome {
         Ok(outcome) => outcome.into(),
-        Err(Failure::ClosedPipe) => Outcome::Clean.into(),
         Err(failure) => {
+            if format == Format::Json {
+                // A full output has nobody to tell.
+                let report = report::ErrorReport::new(&failure);
+                let _ = report::to_json(&report).and_then(|text| print(&text));
+            }
             remark(&format!("mcpsim: {failure}"));
             Outcome::Unusable.into()
         }

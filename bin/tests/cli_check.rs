@@ -594,3 +594,58 @@ fn clean_traces_are_clean_from_everywhere() {
         }
     }
 }
+
+const PLAIN_HANDSHAKE: &str = concat!(
+    r#"{"dir":"c2s","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","#,
+    r#"\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"}"#,
+    "\n",
+    r#"{"dir":"s2c","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"#,
+    r#"\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"}"#,
+    "\n",
+    r#"{"dir":"c2s","raw":"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"}"#,
+    "\n",
+);
+
+/// The rules that `check` finds broken in that capture, with the number of its sessions.
+fn judged(capture: &str) -> (Vec<String>, usize) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("log"), capture).expect("a file");
+    let ran = std::process::Command::new(env!("CARGO_BIN_EXE_mcpsim"))
+        .args(["check", "log", "--format", "json"])
+        .current_dir(folder.path())
+        .output()
+        .expect("the program runs");
+    let report: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let file = &report["files"][0];
+    let list = |name: &str| file[name].as_array().cloned().unwrap_or_default();
+    let broken = list("findings")
+        .iter()
+        .filter(|finding| finding["verdict"] == "broken")
+        .map(|finding| finding["rule"].as_str().unwrap_or("").to_owned())
+        .collect();
+    (broken, list("sessions").len())
+}
+
+/// A server that is started again begins another session: its ids and its handshake are new.
+#[test]
+fn a_handshake_after_the_exit_is_another_session() {
+    let exit = "{\"event\":\"exit\",\"dir\":\"s2c\",\"status\":0}\n";
+    let again = format!("{PLAIN_HANDSHAKE}{exit}{PLAIN_HANDSHAKE}");
+    assert_eq!(judged(&again), (vec![], 2));
+    let (broken, sessions) = judged(&format!("{PLAIN_HANDSHAKE}{PLAIN_HANDSHAKE}"));
+    assert_eq!(sessions, 1);
+    assert!(
+        broken.contains(&"initialize-twice".to_owned()),
+        "without an exit it is one: {broken:?}"
+    );
+}
+
+/// On a pipe a line feed inside the text ends a line for whoever reads it.
+#[test]
+fn a_line_feed_inside_a_frame_is_found() {
+    let split = r#"{"dir":"c2s","raw":"{\"jsonrpc\":\"2.0\",\n\"id\":5,\"method\":\"ping\"}"}"#;
+    let (broken, _) = judged(&format!("{PLAIN_HANDSHAKE}{split}\n"));
+    assert_eq!(broken, ["stdio-embedded-newline"]);
+    let whole = r#"{"dir":"c2s","raw":"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}"}"#;
+    assert_eq!(judged(&format!("{PLAIN_HANDSHAKE}{whole}\n")).0, [""; 0]);
+}

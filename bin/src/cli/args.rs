@@ -15,8 +15,8 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 nothing found; 1 a rule is broken (a note or an unsure finding never counts);
-2 some input could not be used or nothing could be judged; 130 interrupted.";
+Exit codes: 0 nothing found; 1 a rule is broken, at least as severe as --fail-on (default error; an unsure
+finding never counts); 2 some input could not be used or nothing could be judged; 130 interrupted.";
 
 /// The commands.
 #[derive(Subcommand, Debug)]
@@ -35,6 +35,21 @@ pub(crate) enum Command {
     List(ListArgs),
     /// What a rule says, why it exists, how it is broken and how it is kept
     Explain(ExplainArgs),
+}
+
+impl Command {
+    /// The form of the command's report.
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            Command::Run(args) => args.format,
+            Command::Replay(args) => args.format,
+            Command::Shrink(args) => args.format,
+            Command::Check(args) => args.format,
+            Command::Show(args) => args.format,
+            Command::List(args) => args.format,
+            Command::Explain(args) => args.format,
+        }
+    }
 }
 
 /// The form of a report.
@@ -142,7 +157,7 @@ pub(crate) struct CheckArgs {
     /// Judge by this revision, whatever the traffic negotiated
     #[arg(long, value_name = "DATE")]
     pub(crate) revision: Option<String>,
-    /// How long, in the log's own time, an answer may take before it counts as missing
+    /// How long, in the log's own time, an answer may take before it counts as missing; 0s for ever
     #[arg(long, default_value = "30s", value_parser = parse_duration)]
     pub(crate) patience: Duration,
     /// From which severity on a broken rule makes the exit code 1

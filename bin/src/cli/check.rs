@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::args::{CheckArgs, Format};
 use super::findings::{finding_text, report_at};
-use super::outcome::{Failure, Outcome, Result, print, remark};
+use super::outcome::{Failure, Outcome, Result, print, remark, shown};
 use super::replay::{open, read_failure};
 use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
@@ -144,7 +144,7 @@ fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
     if report.frames == 0 && report.errors.is_empty() {
         report.errors.push(format!(
             "{}: no line is a frame: nothing could be judged",
-            path.display()
+            shown(path)
         ));
     }
     let rank = |finding: &FindingReport| match (finding.verdict.as_str(), finding.severity.as_str())

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::outcome::{Failure, Result};
+use super::outcome::{Failure, Result, shown};
 use super::play::{Play, Stop};
 use super::report::{FailureReport, shell_path};
 use super::store::{failure_path, shrunk_path, write_whole};
@@ -75,7 +75,7 @@ pub(crate) fn save_and_shrink(
         .ok_or_else(|| {
             Failure::new(format!(
                 "the run of seed {seed} did not fail again: saved as {}",
-                trace.display()
+                shown(&trace)
             ))
         })?;
     Ok(Failed {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::traces::show::escape;
+
 /// How a command that could be carried out ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
@@ -31,49 +33,49 @@ impl From<Outcome> for ExitCode {
 
 /// Why a command could not be carried out: one message that names the place and what to do.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// For the person.
-    Message(String),
-    /// Whoever read our output has gone: nothing to say, nobody to say it to.
-    ClosedPipe,
-}
+pub(crate) struct Failure(String);
 
 impl Failure {
     /// A failure with that message.
     pub(crate) fn new(message: impl fmt::Display) -> Failure {
-        Failure::Message(message.to_string())
+        Failure(message.to_string())
     }
 
     /// A failure to read or write that file.
     pub(crate) fn file(doing: &str, path: &Path, error: &io::Error) -> Failure {
-        Failure::Message(format!("{}: cannot {doing}: {error}", path.display()))
+        Failure(format!("{}: cannot {doing}: {error}", shown(path)))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Message(message) => f.write_str(message),
-            Failure::ClosedPipe => f.write_str("the output was closed"),
-        }
+        f.write_str(&self.0)
     }
+}
+
+/// A path as it is safe to print: a file's name can hold what moves a terminal's cursor.
+pub(crate) fn shown(path: &Path) -> String {
+    escape(&path.display().to_string()).into_owned()
 }
 
 /// What commands return.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// Writes a report to standard output at once.
+/// Writes a report to standard output at once. Where its reader has gone there is nobody to tell:
+/// the command goes on and its exit code says how it ended.
 ///
 /// # Errors
-/// [`Failure::ClosedPipe`] when the reader has gone; a message for any other error (a full disk).
+/// A message for any other error (a full disk).
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::new(format!("cannot write to standard output: {error}")),
-        })
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => {
+            let message = format!("cannot write to standard output: {error}");
+            Err(Failure::new(message))
+        }
+    }
 }
 
 /// Writes a remark to standard error; a closed one is no reason to stop.

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::failures::first_failure;
-use super::outcome::{Failure, Result, unknown};
+use super::outcome::{Failure, Result, shown, unknown};
 use crate::models::{Monitor, rule};
 use crate::scenarios::peer::Peer;
 use crate::scenarios::scenario::PartyRole as Role;
@@ -307,7 +307,7 @@ fn read(path: &Path) -> Result<Scenario> {
     Scenario::parse(&text).map_err(|error| {
         Failure::new(format!(
             "{}:{}:{}: {}",
-            path.display(),
+            shown(path),
             error.line,
             error.column,
             error.message

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::RunArgs;
 use super::campaign::Swept;
-use super::outcome::{Failure, Result};
+use super::outcome::{Failure, Result, shown};
 use super::play::Play;
 use super::seed;
 use super::store::write_whole;
@@ -106,20 +106,20 @@ impl Progress {
         let saved = read(&path)?;
         if saved.play != play {
             let message = "the interrupted campaign played another scenario or fault: give the same, or leave --resume out";
-            return Err(Failure::new(format!("{}: {message}", path.display())));
+            return Err(Failure::new(format!("{}: {message}", shown(&path))));
         }
         if args.seed.is_some_and(|seed| seed != saved.seed) {
             let seed = saved.seed;
             return Err(Failure::new(format!(
                 "{}: the interrupted campaign has seed {seed}",
-                path.display()
+                shown(&path)
             )));
         }
         let end = args.runs.unwrap_or(saved.end);
         if saved.next >= end {
             return Err(Failure::new(format!(
                 "{}: all {end} runs are played",
-                path.display()
+                shown(&path)
             )));
         }
         Ok(Progress {
@@ -194,7 +194,7 @@ impl SavedGroup {
         let (rule, blame) = known.ok_or_else(|| {
             Failure::new(format!(
                 "{}: no rule {:?} with blame {:?} is known",
-                path.display(),
+                shown(path),
                 self.rule,
                 self.blame
             ))
@@ -225,14 +225,14 @@ fn read(path: &Path) -> Result<Saved> {
     let text = fs::read_to_string(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::new(format!(
             "{}: there is no interrupted campaign to go on with",
-            path.display()
+            shown(path)
         )),
         _ => Failure::file("read", path, &error),
     })?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::new(format!(
             "{}:{}:{}: {error}",
-            path.display(),
+            shown(path),
             error.line(),
             error.column()
         ))

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::args::{Format, ReplayArgs};
 use super::failures::first_failure;
 use super::findings::{finding_text, report_of};
-use super::outcome::{Failure, Outcome, Result, print};
+use super::outcome::{Failure, Outcome, Result, print, shown};
 use super::play::Play;
 use super::report::{ReplayReport, to_json};
 use super::story;
@@ -39,13 +39,19 @@ pub(crate) fn load(path: &Path) -> Result<Loaded> {
     if reader.is_cut() {
         remarks.push(format!(
             "{}: the file is cut; it is played as far as it goes",
-            path.display()
+            shown(path)
+        ));
+    }
+    if reader.end().is_none() && !reader.is_cut() {
+        remarks.push(format!(
+            "{}: there is no closing line: the trace is played as far as it goes",
+            shown(path)
         ));
     }
     if reader.is_altered() {
         remarks.push(format!(
             "{}: the events are not those that were written (the digest differs)",
-            path.display()
+            shown(path)
         ));
     }
     Ok(Loaded {
@@ -64,7 +70,7 @@ pub(crate) fn open(path: &Path) -> Result<BufReader<File>> {
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err(Failure::new(format!(
             "{}: is a directory; name a file in it",
-            path.display()
+            shown(path)
         )));
     }
     Ok(BufReader::with_capacity(1 << 18, file))
@@ -75,7 +81,7 @@ pub(crate) fn read_failure(path: &Path, error: &ReadError) -> Failure {
     match error {
         ReadError::Input(error) => Failure::new(format!(
             "{}:{}:{}: {}",
-            path.display(),
+            shown(path),
             error.line,
             error.column,
             error.message
@@ -92,7 +98,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Outcome> {
     let path = &args.trace;
     let loaded = load(path)?;
     let play = Play::from_header(&loaded.header)
-        .map_err(|failure| Failure::new(format!("{}:1: {failure}", path.display())))?;
+        .map_err(|failure| Failure::new(format!("{}:1: {failure}", shown(path))))?;
     let mut script = Script::new(&loaded.choices);
     let mut comparison = Comparison::new(open(path)?);
     let outcome = play.run(&mut script, &mut comparison);
@@ -135,12 +141,8 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Outcome> {
                 text.push_str(&finding_text(finding));
             }
             text.push_str(&match &difference {
-                None => format!(
-                    "{}: same, {} frames\n",
-                    path.display(),
-                    outcome.ended.frames
-                ),
-                Some(difference) => format!("{}: not the same: {difference}\n", path.display()),
+                None => format!("{}: same, {} frames\n", shown(path), outcome.ended.frames),
+                Some(difference) => format!("{}: not the same: {difference}\n", shown(path)),
             });
             print(&text)?;
         }

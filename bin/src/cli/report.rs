@@ -7,6 +7,25 @@ use serde::Serialize;
 
 use super::outcome::{Failure, Result};
 
+/// Any command with `--format json` that could not be carried out.
+#[derive(Serialize, Debug)]
+pub(crate) struct ErrorReport {
+    /// `mcpsim-error/1`
+    schema: &'static str,
+    /// What could not be used, where, and what to do.
+    error: String,
+}
+
+impl ErrorReport {
+    /// The report of that failure.
+    pub(crate) fn new(failure: &Failure) -> ErrorReport {
+        ErrorReport {
+            schema: "mcpsim-error/1",
+            error: failure.to_string(),
+        }
+    }
+}
+
 /// `mcpsim run --format json`
 #[derive(Serialize, Debug)]
 pub(crate) struct RunReport {

@@ -1,13 +1,13 @@
 //! `mcpsim run`: a campaign of seeded runs; each failure is saved, shrunk and shown.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::args::{FailOn, Format, RunArgs};
 use super::campaign::{Plan, Swept, sweep};
 use super::failures::{Failed, first_failure, record, save_and_shrink};
 use super::interrupt;
-use super::outcome::{Failure, Outcome, Result, print, remark};
+use super::outcome::{Failure, Outcome, Result, print, remark, shown};
 use super::play::{Play, Stop};
 use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
@@ -16,8 +16,10 @@ use crate::models::rule;
 use crate::scenarios::fault;
 use crate::sim::choose::Dice;
 use crate::sim::shrink::Target;
+use crate::sim::world::RunEnd;
 use crate::traces::event::Nothing;
 use crate::traces::judge::Severity;
+use crate::traces::show::escape;
 
 /// How many executions shrinking one failure may take.
 const SHRINK_EXECUTIONS_MAX: u32 = 10_000;
@@ -71,8 +73,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         keep_going: args.keep_going,
     };
     let stop = interrupt::flag()?;
+    let unfinished = AtomicU64::new(0);
     let swept = sweep(&plan, stop, |seed| {
         let outcome = play.run(&mut Dice::new(seed), &mut Nothing);
+        if outcome.ended.end == RunEnd::Unfinished {
+            unfinished.fetch_add(1, Ordering::Relaxed);
+        }
         first_failure(&outcome.findings, fail_on).map(|finding| Target {
             rule: finding.rule,
             blame: finding.blame,
@@ -80,7 +86,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
     });
     let groups = progress.groups(&swept);
     progress.save(&swept)?;
-    finish(args, &play, seed, &swept, &groups, stop)
+    if swept.next == plan.runs.start && groups.is_empty() && !stop.load(Ordering::Relaxed) {
+        return Err(Failure::new(
+            "the time was up before the first run: nothing was judged",
+        ));
+    }
+    let outcome = finish(args, &play, seed, &swept, &groups, stop)?;
+    let unfinished = unfinished.into_inner();
+    // Without a failure every run was played, so that the number does not depend on the threads.
+    if unfinished > 0 && groups.is_empty() {
+        remark(&format!(
+            "mcpsim: {unfinished} of these runs reached the bound of steps (`bounds.steps_max`) and were not judged for hangs"
+        ));
+    }
+    Ok(outcome)
 }
 
 /// As the command line says; without a word of it, whatever the rule of the fault that was put in has.
@@ -115,7 +134,7 @@ fn opening(play: &Play, seed: u64, runs: u64, time: Option<Duration>) -> String 
     format!(
         "mcpsim {} · scenario {}{fault} · seed {seed} · {limit}",
         env!("CARGO_PKG_VERSION"),
-        play.name()
+        escape(play.name())
     )
 }
 
@@ -177,7 +196,7 @@ fn screen(failed: &Failed, keep_going: bool) -> Result<String> {
         failed.frames_before,
         short.executions,
         failed.seed,
-        failed.trace.display()
+        shown(&failed.trace)
     ));
     if keep_going {
         let plural = if failed.runs == 1 {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::args::{Format, ShowArgs, ShowAs};
-use super::outcome::{Failure, Outcome, Result, print, remark};
+use super::outcome::{Failure, Outcome, Result, print, remark, shown};
 use super::report::to_json;
-use super::store::write_whole;
+use super::store::{same_file, write_whole};
 use super::story;
 use crate::traces::show::{TextOptions, mermaid, text};
 
@@ -23,6 +23,12 @@ struct ShowReport {
 /// # Errors
 /// A file that is no log, or an output that cannot be written.
 pub(crate) fn show(args: &ShowArgs) -> Result<Outcome> {
+    if let Some(output) = &args.output
+        && same_file(&args.trace, output)
+    {
+        let message = "the rendering would overwrite the trace: give another -o";
+        return Err(Failure::new(format!("{}: {message}", shown(output))));
+    }
     let story = story::of_file(&args.trace)?;
     let mut out = vec![];
     let shown_as = match args.show_as {
@@ -51,7 +57,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Outcome> {
         None => print(&report)?,
     }
     for error in &story.errors {
-        let place = args.trace.display();
+        let place = shown(&args.trace);
         remark(&format!(
             "mcpsim: {place}:{}:{}: {}",
             error.line, error.column, error.message

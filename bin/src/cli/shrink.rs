@@ -2,11 +2,11 @@
 
 use super::args::{Format, ShrinkArgs};
 use super::failures::shrink_to;
-use super::outcome::{Failure, Outcome, Result, print, unknown};
+use super::outcome::{Failure, Outcome, Result, print, shown, unknown};
 use super::play::{Play, Stop};
 use super::replay::load;
 use super::report::{ShrinkReport, to_json};
-use super::store::shrunk_path;
+use super::store::{same_file, shrunk_path};
 use crate::models::{rule, rules};
 use crate::sim::shrink::Target;
 use crate::traces::judge::Verdict;
@@ -19,7 +19,7 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
     let path = &args.trace;
     let loaded = load(path)?;
     let play = Play::from_header(&loaded.header)
-        .map_err(|failure| Failure::new(format!("{}:1: {failure}", path.display())))?;
+        .map_err(|failure| Failure::new(format!("{}:1: {failure}", shown(path))))?;
     if let Some(wanted) = &args.rule
         && rule(wanted).is_none()
     {
@@ -41,7 +41,7 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
             });
         return Err(Failure::new(format!(
             "{}: does not fail: {what}",
-            path.display()
+            shown(path)
         )));
     };
     let target = Target {
@@ -52,7 +52,7 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
     if same_file(path, &output) {
         return Err(Failure::new(format!(
             "{}: the result would overwrite the trace: give another -o",
-            output.display()
+            shown(&output)
         )));
     }
     let before = play
@@ -61,7 +61,7 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
     let Some(short) = shrink_to(&play, &loaded.choices, target, &output, args.budget)? else {
         return Err(Failure::new(format!(
             "{}: {} did not break again under its own choices",
-            path.display(),
+            shown(path),
             target.rule
         )));
     };
@@ -86,9 +86,4 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Found)
-}
-
-fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
-    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
-    one == other || (real(one).is_some() && real(one) == real(other))
 }

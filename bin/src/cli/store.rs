@@ -7,11 +7,19 @@ use std::path::{Path, PathBuf};
 use super::outcome::{Failure, Result};
 
 /// Writes a file whole: to a temporary one beside it first, which then takes its name. A full disk
-/// leaves what was there before.
+/// leaves what was there before. A link is followed; what is no regular file (a device, a pipe) is
+/// written to and stays what it is.
 ///
 /// # Errors
 /// A message that names the file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let real = fs::canonicalize(path);
+    let path = real.as_deref().unwrap_or(path);
+    if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        let written = fs::OpenOptions::new().write(true).open(path);
+        let written = written.and_then(|mut file| file.write_all(bytes));
+        return written.map_err(|error| Failure::file("write", path, &error));
+    }
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -29,6 +37,12 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         Ok(())
     });
     written.map_err(|error| Failure::file("write", path, &error))
+}
+
+/// Whether both paths lead to one file.
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    one == other || (real(one).is_some() && real(one) == real(other))
 }
 
 /// The name of a saved failure: what it breaks, who is to blame, and eight digits of its digest.
@@ -80,6 +94,30 @@ mod tests {
         write_whole(&folder.path().join("ours"), b"x").expect("written");
         fs::write(folder.path().join("plain"), b"x").expect("written");
         assert_eq!(mode("ours"), mode("plain"));
+    }
+
+    /// What is no regular file stays what it is, and a link goes on pointing.
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_links_are_written_through() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "old").expect("a file");
+        std::os::unix::fs::symlink(&target, &link).expect("a link to it");
+        write_whole(&link, b"new").expect("the link is followed");
+        assert_eq!(fs::read(&target).expect("the file is there"), b"new");
+        assert!(
+            fs::symlink_metadata(&link)
+                .expect("the link is there")
+                .is_symlink()
+        );
+        let null = folder.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &null).expect("a link to a device");
+        write_whole(&null, b"x").expect("the device takes it");
+        let kind = fs::metadata("/dev/null")
+            .expect("the device is there")
+            .file_type();
+        assert!(!kind.is_file(), "it is still a device");
     }
 
     #[test]

@@ -1,21 +1,25 @@
 //! Captures: one observer for each session in the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::io::BufRead;
 use std::path::Path;
 
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
+use crate::cli::outcome::shown;
 use crate::cli::replay::read_failure;
-use crate::models::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
+use crate::models::{
+    LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule,
+};
 use crate::traces::capture::{
-    CaptureEvent, CaptureLine, CaptureReader, CaptureWhat, EventKind, Opening,
+    CaptureEvent, CaptureFrame, CaptureLine, CaptureReader, CaptureWhat, EventKind, Opening,
 };
 use crate::traces::classify::classify;
 use crate::traces::event::{FrameNo, LinkKind, Role, Stream};
 use crate::traces::file::{Party, PartyRole};
-use crate::traces::judge::{Ending, Vantage};
+use crate::traces::judge::{Ending, Finding, Vantage, Verdict};
 use crate::traces::lines::ReadError;
+use crate::traces::message::{Message, Method};
 use crate::traces::scan::Scanner;
 
 /// Errors beyond this many are counted and not listed.
@@ -36,6 +40,7 @@ pub(crate) fn judge(
             Ok(None) => break,
             Err(error) => {
                 errors += 1;
+                sessions.hole(reader.line_number());
                 if errors <= ERRORS_MAX {
                     checked
                         .report
@@ -51,7 +56,7 @@ pub(crate) fn judge(
     if errors > ERRORS_MAX {
         checked.report.errors.push(format!(
             "{}: {} more lines could not be used",
-            path.display(),
+            shown(path),
             errors - ERRORS_MAX
         ));
     }
@@ -65,15 +70,22 @@ pub(crate) fn judge(
     checked
 }
 
-/// The sessions of a capture, by name; a capture without names is one session.
+/// The sessions of a capture, by name; a capture without names is one session, and after the exit of
+/// the server's program the next handshake begins another one.
 struct Sessions<'a> {
     opening: Opening,
     wanted: &'a Wanted,
     observers: BTreeMap<String, Observer>,
+    /// Sessions whose server's program has ended.
+    exited: BTreeSet<String>,
+    /// What came of sessions that are over.
+    done: Checked,
     scanner: Scanner,
     frame: FrameNo,
     lines: Lines,
     shortened: u64,
+    /// The first line that could not be used: from there on something may be missing.
+    hole: Option<u64>,
 }
 
 impl<'a> Sessions<'a> {
@@ -82,11 +94,19 @@ impl<'a> Sessions<'a> {
             opening,
             wanted,
             observers: BTreeMap::new(),
+            exited: BTreeSet::new(),
+            done: Checked::default(),
             scanner: Scanner::new(),
             frame: 0,
             lines: Lines::default(),
             shortened: 0,
+            hole: None,
         }
+    }
+
+    /// That line could not be used.
+    fn hole(&mut self, line: u64) {
+        self.hole.get_or_insert(line);
     }
 
     fn vantage(&self) -> Vantage {
@@ -103,25 +123,32 @@ impl<'a> Sessions<'a> {
                 self.lines.put(self.frame, line.line);
                 if frame.cut_from_bytes.is_some() {
                     self.shortened += 1;
+                    self.hole(line.line);
                     return;
                 }
-                let found = classify(frame.raw, &mut self.scanner);
-                let seen = Seen {
-                    frame: self.frame,
-                    from: frame.from,
-                    message: &found.message,
-                    text: Some(frame.raw),
-                    at_ms: line.t_ms,
-                    stream: stream_number(line.stream.as_deref()),
-                    ended: frame.has_eol,
-                    http_status: frame.http,
-                };
-                self.observer(line).frame(&seen);
+                // On a pipe a line feed inside the text was the end of a line to whoever read it.
+                let is_piped = line.stream.is_none();
+                let mut rest = frame.raw;
+                while let Some(at) = memchr::memchr(b'\n', rest).filter(|_| is_piped) {
+                    self.part(line, frame, &rest[..at], true);
+                    rest = &rest[at + 1..];
+                }
+                self.part(line, frame, rest, frame.has_eol);
             }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
                     return;
                 };
+                if let LogWhat::Exit { .. } = event.what
+                    && event.by == Role::Server
+                    && line.stream.is_none()
+                {
+                    let all: Vec<String> = match line.session.as_deref() {
+                        Some(session) => vec![session.to_owned()],
+                        None => self.observers.keys().cloned().collect(),
+                    };
+                    self.exited.extend(all);
+                }
                 // What names no session concerns all of them.
                 if line.session.is_none() && !self.observers.is_empty() {
                     let all = self.observers.values_mut();
@@ -130,6 +157,36 @@ impl<'a> Sessions<'a> {
                     self.observer(line).event(&event);
                 }
             }
+        }
+    }
+
+    /// One line of a frame: all of it, where it holds no line feed.
+    fn part(&mut self, line: &CaptureLine<'_>, frame: &CaptureFrame<'_>, text: &[u8], ended: bool) {
+        let found = classify(text, &mut self.scanner);
+        self.begin_again(line, &found.message);
+        let seen = Seen {
+            frame: self.frame,
+            from: frame.from,
+            message: &found.message,
+            text: Some(text),
+            at_ms: line.t_ms,
+            stream: stream_number(line.stream.as_deref()),
+            ended,
+            http_status: frame.http,
+        };
+        self.observer(line).frame(&seen);
+    }
+
+    /// A handshake after the server's program has ended is that of another session.
+    fn begin_again(&mut self, line: &CaptureLine<'_>, message: &Message) {
+        if self.exited.is_empty() || message.method != Method::Initialize {
+            return;
+        }
+        let session = line.session.as_deref().unwrap_or("");
+        if self.exited.remove(session)
+            && let Some(observer) = self.observers.remove(session)
+        {
+            self.close(observer);
         }
     }
 
@@ -154,7 +211,8 @@ impl<'a> Sessions<'a> {
             .expect("it was put in just now")
     }
 
-    fn finish(mut self, checked: &mut Checked) {
+    /// A session is over: keeps what came of it.
+    fn close(&mut self, mut observer: Observer) {
         let parties = [Role::Client, Role::Server].map(|role| Party {
             name: role.as_str().to_owned(),
             role: match role {
@@ -162,23 +220,52 @@ impl<'a> Sessions<'a> {
                 Role::Server => PartyRole::Server,
             },
         });
+        observer.finish(Ending::Unfinished);
+        let revision = observer.revision();
+        let (mut findings, hole) = (observer.take_findings(), self.hole);
+        let doubtful: BTreeSet<&str> = findings
+            .iter_mut()
+            .filter(|finding| rests_on_the_whole(finding, hole, &self.lines))
+            .map(|finding| {
+                finding.verdict = Verdict::Unsure;
+                finding.rule
+            })
+            .collect();
+        let outcome = |rule: &Rule| match observer.outcome(rule) {
+            Outcome::Broken if doubtful.contains(rule.id) => {
+                let certain = |finding: &Finding| {
+                    finding.rule == rule.id && finding.verdict == Verdict::Broken
+                };
+                let still = findings.iter().any(certain);
+                if still {
+                    Outcome::Broken
+                } else {
+                    Outcome::Unsure
+                }
+            }
+            other => other,
+        };
+        let context = Context {
+            parties: &parties,
+            revision,
+            lines: &self.lines,
+        };
+        self.done
+            .add(&findings, observer.counted(), outcome, &context);
+    }
+
+    fn finish(mut self, checked: &mut Checked) {
+        for observer in std::mem::take(&mut self.observers).into_values() {
+            self.close(observer);
+        }
+        checked.worst = self.done.worst;
+        checked.outcomes = std::mem::take(&mut self.done.outcomes);
+        checked.report.findings = std::mem::take(&mut self.done.report.findings);
+        checked.report.counted = std::mem::take(&mut self.done.report.counted);
+        checked.report.sessions = std::mem::take(&mut self.done.report.sessions);
         checked.report.format = "capture".to_owned();
         checked.report.vantage = self.vantage().as_str().to_owned();
         checked.report.frames = u64::from(self.frame);
-        for observer in self.observers.values_mut() {
-            observer.finish(Ending::Unfinished);
-            let context = Context {
-                parties: &parties,
-                revision: observer.revision(),
-                lines: &self.lines,
-            };
-            checked.add(
-                observer.findings(),
-                observer.counted(),
-                |rule| observer.outcome(rule),
-                &context,
-            );
-        }
         if self.shortened > 0 {
             checked.report.lost.push("raw text".to_owned());
             checked.report.remarks.push(format!(
@@ -190,6 +277,16 @@ impl<'a> Sessions<'a> {
             checked.report.guessed.push("vantage: between".to_owned());
         }
     }
+}
+
+/// Whether a finding could be the doing of lines that could not be used: it needs more than its own
+/// frame, and that frame does not stand before the first such line.
+fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bool {
+    let Some(hole) = hole else { return false };
+    let needs_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
+    let line = finding.frames.last().and_then(|&frame| lines.of(frame));
+    let is_before = line.is_some_and(|line| line < hole) && finding.rule != "request-unanswered";
+    finding.verdict == Verdict::Broken && needs_more && !is_before
 }
 
 /// A stream's number: 0 where there is no name; names are hashed, since only their equality counts.

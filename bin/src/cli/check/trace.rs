@@ -69,13 +69,21 @@ pub(crate) fn judge(
             .remarks
             .push("the last line is cut and was left out".to_owned());
     }
+    let whole = reader.end().is_some();
+    if !whole && !reader.is_cut() {
+        let remark = "there is no closing line: the trace ends early";
+        report.remarks.push(remark.to_owned());
+    }
     if reader.is_altered() {
         report
             .remarks
             .push("the events are not those that were written: the digest differs".to_owned());
     }
     match judging {
-        Judging::World(again) => {
+        Judging::World(mut again) => {
+            if !whole {
+                again.settle(Ending::Unfinished);
+            }
             let revision = wanted.revision.or(header.revisions.first().copied());
             let context = Context {
                 parties: &header.parties,
@@ -194,6 +202,7 @@ struct Again {
     flown: BTreeMap<FrameNo, Flown>,
     /// http: requests of clients, which a lost exchange is told by.
     requests: BTreeMap<FrameNo, (LinkId, Message)>,
+    settled: bool,
 }
 
 impl Again {
@@ -212,6 +221,7 @@ impl Again {
             parts,
             flown: BTreeMap::new(),
             requests: BTreeMap::new(),
+            settled: false,
         }
     }
 
@@ -373,7 +383,7 @@ impl Again {
                 self.parts[usize::from(link.0)][to as usize].1 = false;
                 self.part_event(link, to, PartEvent::ClosedByPeer);
             }
-            OwnedWhat::Quiet => self.settle(),
+            OwnedWhat::Quiet => self.settle(Ending::Quiet),
             OwnedWhat::Fault { .. }
             | OwnedWhat::Open { .. }
             | OwnedWhat::Timer { .. }
@@ -385,7 +395,10 @@ impl Again {
     }
 
     /// Ends by party and port, as the world has them.
-    fn settle(&mut self) {
+    fn settle(&mut self, ending: Ending) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
+        }
         let mut ends: Vec<EndState<'_, Part>> = vec![];
         for (at, parts) in self.parts.iter_mut().enumerate() {
             let link = &self.links[at];
@@ -404,7 +417,7 @@ impl Again {
             }
         }
         ends.sort_by_key(|end| (end.party, end.link));
-        self.monitor.settle(&mut ends, Ending::Quiet);
+        self.monitor.settle(&mut ends, ending);
     }
 }
 
