@@ -297,24 +297,29 @@ impl Gateway {
         }
     }
 
+    /// Passes progress on while the request is open, and only what grows: a link may deliver twice, or late.
     fn pass_progress(&mut self, port: Port, at: usize, message: &Message, out: &mut Out<'_>) {
         let Purpose::Relay(to, id) = self.at(port).asked[at].purpose else {
             return;
         };
         let Gateway { sessions, plan } = self;
-        let session = &sessions[usize::from(to.0)];
-        let Some(owed) = session.owed.iter().find(|owed| owed.id == id) else {
+        let session = &mut sessions[usize::from(to.0)];
+        let Some(at) = session.owed.iter().position(|owed| owed.id == id) else {
             return;
         };
-        if !owed.token.is_present() {
+        let owed = &mut session.owed[at];
+        let stale = owed.passed_on.is_some_and(|last| message.number <= last);
+        if !owed.token.is_present() || stale {
             return;
         }
+        owed.passed_on = Some(message.number);
+        let owed = session.owed[at];
         let token = match plan.defect {
             Defect::ForwardsProgressToken => message.token,
             _ => owed.token,
         };
         out.caused_by(owed.origin);
-        let route = session.route(owed);
+        let route = session.route(&owed);
         out.send(to, Message { token, ..*message }, route);
     }
 

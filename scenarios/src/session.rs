@@ -108,6 +108,8 @@ pub(crate) struct Owed {
     pub(crate) capabilities: Capabilities,
     pub(crate) origin: Origin,
     pub(crate) stream: Stream,
+    /// The last progress that was passed on for it, as a [`Message`] gives it.
+    pub(crate) passed_on: Option<i64>,
     pub(crate) work: Work,
 }
 
@@ -505,6 +507,7 @@ impl Session {
             capabilities: message.capabilities,
             origin: out.origin(),
             stream,
+            passed_on: None,
             work: Work::New,
         };
         if plan.defect == Defect::AnswersUnderLastId {
