@@ -12,6 +12,7 @@ use crate::sim::shrink::{Shrunk, Target, shrink};
 use crate::traces::event::{Choice, Choices};
 use crate::traces::file::{EndFinding, TraceWriter};
 use crate::traces::judge::{Finding, Severity, Verdict};
+use crate::traces::show::escape;
 
 /// A trace in memory, as it goes to disk.
 pub(crate) struct Recorded {
@@ -107,6 +108,8 @@ pub(crate) struct Short {
     pub(crate) target: Target,
     /// The finding in the short trace.
     pub(crate) finding: Finding,
+    /// The name of the party that is to blame, or that the finding is about.
+    pub(crate) party: String,
     /// Where it was saved.
     pub(crate) path: PathBuf,
     /// Its bytes.
@@ -155,8 +158,11 @@ pub(crate) fn shrink_to(
         .into_iter()
         .find(|finding| target.is(finding));
     let finding = finding.ok_or_else(|| Failure::new("the shrunk run did not fail again"))?;
+    let parties = short.header(None).parties;
+    let party = parties.get(usize::from(finding.party.0));
     Ok(Some(Short {
         target,
+        party: party.map_or_else(String::new, |party| party.name.clone()),
         finding,
         path: path.to_owned(),
         bytes: recorded.bytes,
@@ -213,12 +219,14 @@ impl Short {
     /// # Errors
     /// None that a trace of ours can meet.
     pub(crate) fn screen(&self) -> Result<String> {
-        let mut text = format!(
-            "FOUND  {}   {}\n       {}\n\n",
-            self.target.rule,
-            self.target.blame.as_str(),
-            crate::traces::show::escape(&self.finding.message)
-        );
+        // A gateway is a client to its servers: its name says more than its role.
+        let blame = self.target.blame.as_str();
+        let who = match escape(&self.party) {
+            name if name.is_empty() || name == blame => blame.to_owned(),
+            name => format!("{blame} ({name})"),
+        };
+        let message = escape(&self.finding.message);
+        let mut text = format!("FOUND  {}   {who}\n       {message}\n\n", self.target.rule);
         text.push_str(&story::text_of_trace(
             &self.bytes,
             std::slice::from_ref(&self.finding),
