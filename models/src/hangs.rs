@@ -233,10 +233,22 @@ fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
     waits
 }
 
+/// What can be said of a missing answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Silence {
+    /// The end was seen: there is none.
+    Never,
+    /// None was seen so far.
+    SoFar,
+    /// None came within so many milliseconds.
+    Within(u64),
+}
+
 /// How a group of stuck requests is reported.
 pub(crate) struct Report<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) severity: Severity,
+    pub(crate) silence: Silence,
     /// Why it is certain, or why not: the end of the sentence.
     pub(crate) because: &'a str,
     /// Where the blame lies with somebody else than the debtor.
@@ -258,8 +270,12 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
     frames.sort_unstable();
     frames.dedup();
     frames.truncate(FRAMES_MAX);
+    let verb = match report.silence {
+        Silence::Never => "never answered",
+        Silence::SoFar | Silence::Within(_) => "had not answered",
+    };
     let mut message = format!(
-        "{} never answered {}",
+        "{} {verb} {}",
         debtor.role.as_str(),
         request(&first.open.own)
     );
@@ -267,6 +283,13 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         1 => {}
         2 => message.push_str(" and one more"),
         more => message.push_str(&format!(" and {} more", more - 1)),
+    }
+    match report.silence {
+        Silence::Within(ms) if ms % 1000 == 0 => {
+            message.push_str(&format!(" after {} s (patience)", ms / 1000));
+        }
+        Silence::Within(ms) => message.push_str(&format!(" after {ms} ms (patience)")),
+        Silence::Never | Silence::SoFar => {}
     }
     for open in first.waiting.iter().rev().take(4) {
         let who = ends[open.debtor].role.as_str();

@@ -7,9 +7,9 @@ use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
 use mcpsim_traces::judge::{
     Blame, EndState, Ending, Finding, Judge, PartEvent, Severity, Sight, Verdict,
 };
-use mcpsim_traces::message::{Kind, Message};
+use mcpsim_traces::message::{Kind, Message, Method};
 
-use crate::hangs::{self, End, Reason, Report};
+use crate::hangs::{self, End, Reason, Report, Silence};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
@@ -111,37 +111,61 @@ impl Monitor {
         }
     }
 
-    fn judge_hangs(&mut self, ends: &[End<'_>]) {
+    fn judge_hangs(&mut self, ends: &[End<'_>], ending: Ending) {
         const GONE: u32 = flag::CLOSED | flag::EXITED | flag::CRASHED;
         let waits = hangs::waits(ends, |open| {
             let (asker, debtor) = (ends[open.asker].part, ends[open.debtor].part);
             !asker.is(GONE) && !debtor.is(flag::EXITED | flag::CRASHED)
         });
-        for ((_, reason), group) in hangs::by_debtor(waits.stuck.iter()) {
+        let unclear: Vec<_> = waits
+            .unclear
+            .iter()
+            .map(|&open| hangs::Stuck {
+                open,
+                waiting: vec![],
+            })
+            .collect();
+        if ending == Ending::Unfinished {
+            let owed = waits.stuck.iter().chain(&unclear);
+            let owed = owed.filter(|stuck| stuck.open.reason == Reason::Owed);
+            return self.report_unfinished(ends, owed);
+        }
+        for ((debtor, reason), group) in hangs::by_debtor(waits.stuck.iter()) {
             let (sure, hazy): (Vec<_>, Vec<_>) =
                 group.iter().partition(|stuck| !stuck.open.is_hazy);
-            let report = match reason {
-                Reason::Owed => Report {
+            let report = match (reason, deprived(ends, debtor)) {
+                (Reason::Owed, Some(blame)) => Report {
+                    verdict: Verdict::Unsure,
+                    severity: Severity::Note,
+                    silence: Silence::Never,
+                    because: "a notification that it may wait for was lost on its way to it",
+                    blame: Some(blame),
+                },
+                (Reason::Owed, None) => Report {
                     verdict: Verdict::Broken,
                     severity: Severity::Error,
+                    silence: Silence::Never,
                     because: "",
                     blame: None,
                 },
-                Reason::Lost { forbidden: true } => Report {
+                (Reason::Lost { forbidden: true }, _) => Report {
                     verdict: Verdict::Broken,
                     severity: Severity::Error,
+                    silence: Silence::Never,
                     because: "the link lost it, which its kind forbids",
                     blame: Some(Blame::Transport),
                 },
-                Reason::Lost { forbidden: false } => Report {
+                (Reason::Lost { forbidden: false }, _) => Report {
                     verdict: Verdict::Unsure,
                     severity: Severity::Note,
+                    silence: Silence::Never,
                     because: "the link lost it",
                     blame: Some(Blame::None),
                 },
-                Reason::NotThere => Report {
+                (Reason::NotThere, _) => Report {
                     verdict: Verdict::Unsure,
                     severity: Severity::Note,
+                    silence: Silence::Never,
                     because: "it never arrived",
                     blame: Some(Blame::None),
                 },
@@ -159,29 +183,69 @@ impl Monitor {
             }
         }
         for cycle in &waits.cycles {
-            if let Some(finding) = hangs::cycle_finding(ends, cycle) {
+            if let Some(mut finding) = hangs::cycle_finding(ends, cycle) {
+                let mut lost = cycle.iter().filter_map(|open| deprived(ends, open.debtor));
+                if let Some(blame) = lost.next() {
+                    finding.verdict = Verdict::Unsure;
+                    finding.severity = Severity::Note;
+                    finding.blame = blame;
+                }
                 self.ledger.add(finding);
             }
         }
-        let unclear: Vec<_> = waits
-            .unclear
-            .iter()
-            .map(|&open| hangs::Stuck {
-                open,
-                waiting: vec![],
-            })
-            .collect();
-        for group in hangs::by_debtor(unclear.iter()).into_values() {
+        for ((debtor, _), group) in hangs::by_debtor(unclear.iter()) {
             let report = Report {
                 verdict: Verdict::Unsure,
                 severity: Severity::Note,
+                silence: Silence::Never,
                 because: "it may wait for another request that is open",
-                blame: None,
+                blame: deprived(ends, debtor),
             };
             if let Some(finding) = hangs::finding(ends, &group, &report) {
                 self.ledger.add(finding);
             }
         }
+    }
+
+    /// The run was cut off: what is open may have been answered later.
+    fn report_unfinished<'a>(
+        &mut self,
+        ends: &[End<'_>],
+        owed: impl Iterator<Item = &'a hangs::Stuck>,
+    ) {
+        for ((debtor, _), group) in hangs::by_debtor(owed) {
+            let report = Report {
+                verdict: Verdict::Unsure,
+                severity: REQUEST_UNANSWERED.severity,
+                silence: Silence::SoFar,
+                because: "the trace stops with it open",
+                blame: deprived(ends, debtor),
+            };
+            if let Some(finding) = hangs::finding(ends, &group, &report) {
+                self.ledger.add(finding);
+            }
+        }
+    }
+}
+
+/// Who is to blame instead of the party at that end, where a notification that it may wait for was lost
+/// on its way to it, on whichever link.
+fn deprived(ends: &[End<'_>], at: usize) -> Option<Blame> {
+    let own = ends.iter().filter(|end| end.party == ends[at].party);
+    let flags = own.fold(0, |flags, end| flags | end.part.flags);
+    match flags {
+        _ if flags & flag::DEPRIVED_FORBIDDEN != 0 => Some(Blame::Transport),
+        _ if flags & flag::DEPRIVED != 0 => Some(Blame::None),
+        _ => None,
+    }
+}
+
+/// Whether somebody may wait for such a frame before it goes on, without having asked for it.
+fn is_awaited(message: &Message) -> bool {
+    match message.kind {
+        Kind::Notification => !matches!(message.method, Method::Progress | Method::LogMessage),
+        Kind::Batch => true,
+        _ => false,
     }
 }
 
@@ -290,6 +354,13 @@ impl Judge for Monitor {
                 if message.kind.is_response() {
                     mark_lost(part, &message, told, forbidden);
                 }
+                if is_awaited(&message) {
+                    part.set(if forbidden {
+                        flag::DEPRIVED_FORBIDDEN
+                    } else {
+                        flag::DEPRIVED
+                    });
+                }
             }
         }
     }
@@ -309,9 +380,7 @@ impl Judge for Monitor {
             })
             .collect();
         self.judge_exits(&ends);
-        if is_quiet {
-            self.judge_hangs(&ends);
-        }
+        self.judge_hangs(&ends, ending);
     }
 
     fn encode(&self, part: &Part, encoder: &mut Encoder) {

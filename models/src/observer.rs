@@ -4,7 +4,7 @@ use mcpsim_traces::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use mcpsim_traces::judge::{Blame, Ending, Finding, Severity, Vantage, Verdict};
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
-use crate::hangs::{self, End, Open, Reason, Report, Stuck};
+use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
 use crate::part::{Mode, Part, flag, open, waits_for_people};
 use crate::rules::Rule;
@@ -306,6 +306,11 @@ impl Observer {
             &Report {
                 verdict,
                 severity,
+                silence: if ending == Ending::Quiet {
+                    Silence::Never
+                } else {
+                    Silence::SoFar
+                },
                 because,
                 blame: None,
             },
@@ -315,6 +320,7 @@ impl Observer {
             let report = Report {
                 verdict: Verdict::Unsure,
                 severity,
+                silence: Silence::Never,
                 because: "a stray answer may have been meant for it",
                 blame: None,
             };
@@ -407,7 +413,8 @@ impl Observer {
                 &Report {
                     verdict: Verdict::Broken,
                     severity: REQUEST_UNANSWERED.severity,
-                    because: "patience has run out",
+                    silence: Silence::Within(self.options.patience_ms),
+                    because: "",
                     blame: None,
                 },
             );
@@ -592,6 +599,7 @@ impl Observer {
         let report = Report {
             verdict: Verdict::Broken,
             severity: REQUEST_UNANSWERED.severity,
+            silence: Silence::Never,
             because,
             blame,
         };
@@ -625,6 +633,7 @@ impl Observer {
         let report = Report {
             verdict: Verdict::Unsure,
             severity: REQUEST_UNANSWERED.severity,
+            silence: Silence::SoFar,
             because: "the other side gave up waiting",
             blame: None,
         };

@@ -1,7 +1,7 @@
 //! What the judge knows of one party on one link: what it sent, and what it had received, may have
 //! received, or must have received.
 
-use mcpsim_traces::classify::{batch_members, classify};
+use mcpsim_traces::classify::{batch_members, classify, key_of};
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, LinkKind, Role, Stream};
 use mcpsim_traces::judge::{Blame, Severity, Verdict};
@@ -9,7 +9,7 @@ use mcpsim_traces::key::{Key, KeyType};
 use mcpsim_traces::message::{
     Capabilities, Condition, Conditions, Kind, Message, Method, Revision, Shape, Version,
 };
-use mcpsim_traces::scan::Scanner;
+use mcpsim_traces::scan::{Scanner, unescape, white};
 
 use crate::idset::{IdSet, Used};
 use crate::ledger::{Case, Cx, bit};
@@ -82,6 +82,8 @@ pub(crate) mod flag {
         EVICTED = 16, "Something that may still matter had to be forgotten.";
         PEER_CLOSED = 17, "The other end closed the link, or it was cut.";
         INIT_REFUSED = 18, "The server answered initialize with an error.";
+        DEPRIVED = 19, "The world took a notification on its way to the party.";
+        DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
     }
 }
 
@@ -518,6 +520,24 @@ impl Part {
         }
         if is_bad {
             self.unread();
+            if message.has(Condition::DuplicateMember) && message.kind != Kind::Batch {
+                self.doubled(cx, message);
+            }
+        }
+    }
+
+    /// A member stands twice in the frame: where that is the id, an answer to either is right.
+    #[cold]
+    fn doubled(&mut self, cx: &Cx<'_>, message: &Message) {
+        let Some(text) = cx.text else {
+            return self.set(flag::GARBLED_IN);
+        };
+        for id in all_ids(text) {
+            if message.kind == Kind::Request {
+                self.answerable(id);
+            } else if let Ok(at) = self.find_own(id) {
+                self.own[at].flags |= open::EXCUSED;
+            }
         }
     }
 
@@ -1067,6 +1087,27 @@ pub(crate) fn waits_for_people(method: Method) -> bool {
         method,
         Method::SamplingCreateMessage | Method::ElicitationCreate
     )
+}
+
+/// Every value that an object's member `id` has, where it stands there more than once.
+fn all_ids(text: &[u8]) -> Vec<Key> {
+    let mut ids = vec![];
+    let mut scanner = Scanner::new();
+    let start = white(text, 0);
+    if text.get(start) != Some(&b'{') {
+        return ids;
+    }
+    // What does not parse was found before.
+    let _ = scanner.object(text, start, |scanner, name, at| {
+        let mut plain = vec![];
+        unescape(name, &mut plain);
+        let end = scanner.value(text, at)?;
+        if plain == b"id" {
+            ids.push(key_of(text, at, end));
+        }
+        Ok(end)
+    });
+    ids
 }
 
 /// Whether the key is a string.

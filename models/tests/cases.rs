@@ -278,3 +278,34 @@ fn handshake(options: &str, at_ms: Option<u64>, out: &mut Vec<Line>) {
         out.push(line);
     }
 }
+
+/// "Never" is said only where the end was seen: when patience runs out, an answer may still come.
+#[test]
+fn patience_says_what_is_true_at_that_moment() {
+    let session = "\
+        @0 handshake\n\
+        @10 c2s {\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\n\
+        @40000 c2s {\"id\":2,\"method\":\"ping\"}\n\
+        @40001 s2c {\"id\":1,\"result\":{\"content\":[]}}\n\
+        @40002 s2c {\"id\":2,\"result\":{}}\n";
+    for (patience_ms, expected) in [
+        (
+            30_000,
+            "server had not answered tools/call 1 after 30 s (patience)",
+        ),
+        (
+            1_500,
+            "server had not answered tools/call 1 after 1500 ms (patience)",
+        ),
+    ] {
+        let page = format!("## x\n\n```frames vantage=client\n{session}```\nfindings: none\n");
+        let case = &parse("x", &page)[0];
+        let how = How {
+            patience_ms,
+            ..case.how
+        };
+        let findings = judge(&case.lines, &how);
+        let told: Vec<&str> = findings.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(told, [expected]);
+    }
+}

@@ -103,6 +103,10 @@ impl Stage {
     }
 
     fn settle(&mut self) -> Vec<Finding> {
+        self.settle_at(Ending::Quiet)
+    }
+
+    fn settle_at(&mut self, ending: Ending) -> Vec<Finding> {
         let mut ends: Vec<EndState<'_, Part>> = self
             .ends
             .iter_mut()
@@ -113,7 +117,7 @@ impl Stage {
                 part,
             })
             .collect();
-        self.monitor.settle(&mut ends, Ending::Quiet);
+        self.monitor.settle(&mut ends, ending);
         self.monitor.take_findings()
     }
 }
@@ -283,6 +287,64 @@ fn losses_accuse_no_peer() {
             one(&findings)
         );
     }
+}
+
+/// Client 0, gateway 1, server 2. The client's initialized is lost, so the gateway waits for it and does
+/// not hand on what the server asks: that accuses nobody. A gateway that lost nothing, or nothing that
+/// matters here, is named.
+#[test]
+fn a_gateway_that_the_world_deprived_is_not_accused() {
+    let ask = Message::request(Method::RootsList, Key::integer(1));
+    for (lost, forbidden, expected) in [
+        (Some(Method::Initialized), false, "none unsure 1"),
+        (Some(Method::Initialized), true, "transport unsure 1"),
+        (Some(Method::Progress), false, "client broken 1"),
+        (None, false, "client broken 1"),
+    ] {
+        let mut stage = Stage::new(&[(0, 1), (1, 2)], true);
+        if let Some(method) = lost {
+            let message = Message::notification(method);
+            let event = PartEvent::InboundLost {
+                message,
+                told: true,
+                forbidden,
+            };
+            stage.event(0, Role::Server, event);
+        }
+        stage.pass(1, Role::Server, ask);
+        let findings = stage.settle();
+        assert_eq!(findings.len(), 1, "{}", one(&findings));
+        assert!(
+            one(&findings).starts_with(&format!("request-unanswered {expected} [7]")),
+            "{}",
+            one(&findings)
+        );
+    }
+    // The server's own silence is not explained by what the gateway lost.
+    let mut stage = Stage::new(&[(0, 1), (1, 2)], true);
+    let event = PartEvent::InboundLost {
+        message: Message::notification(Method::Initialized),
+        told: true,
+        forbidden: false,
+    };
+    stage.event(0, Role::Server, event);
+    stage.pass(1, Role::Client, call(3, 1));
+    assert!(one(&stage.settle()).starts_with("request-unanswered server broken 2 [7]"));
+}
+
+/// A run that was cut off proves nothing: what is open is listed as unsure.
+#[test]
+fn an_unfinished_run_accuses_nobody_for_sure() {
+    let mut stage = Stage::new(&[(0, 1)], true);
+    stage.pass(0, Role::Client, call(1, 1));
+    stage.pass(0, Role::Client, call(2, 2));
+    // On its way: nobody owes it yet.
+    stage.send(0, Role::Client, call(3, 3));
+    assert_eq!(
+        one(&stage.settle_at(Ending::Unfinished)),
+        "request-unanswered server unsure 1 [4, 5] | server had not answered tools/call 1 and one more; \
+         the trace stops with it open"
+    );
 }
 
 /// An exit is the party's own; a crash is the world's; after the other side closed, an exit is orderly.

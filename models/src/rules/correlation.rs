@@ -60,7 +60,8 @@ pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
     until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Notifications)",
     says: "A notification is never answered.",
-    why: "The sender of a notification waits for nothing; strict clients close the pipe when an answer comes all the same.",
+    why: "The sender of a notification waits for nothing; strict clients close the pipe when an answer comes \
+        all the same. On a pipe its usual form is an error without an id, whose only proof is the order: that is a warning.",
     tier: 1,
     needs: Needs::Causal,
     when: When::Response,
@@ -205,6 +206,10 @@ impl Part {
             .is_some_and(|rare| rare.undecided.has(id) != Used::Never)
         {
             return;
+        }
+        if message.has(Condition::DuplicateMember) {
+            // Reported as such; another reader may find an id that fits.
+            return self.maybe_answered_all();
         }
         if let Some(at) = self
             .inn
