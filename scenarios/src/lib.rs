@@ -13,6 +13,7 @@ mod play;
 pub mod scenario;
 mod server;
 mod session;
+mod shape;
 mod tag;
 
 pub use case::ScenarioCase;

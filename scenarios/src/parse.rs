@@ -6,6 +6,7 @@ use mcpsim_traces::event::Fault;
 use mcpsim_traces::message::{Capability, Tool};
 
 use crate::scenario::{Act, PartyRole, Scenario, Step, Transport};
+use crate::shape::SCENARIO;
 use crate::tag::PORTS_MAX;
 
 /// The most parties that a scenario can have.
@@ -71,16 +72,19 @@ impl Scenario {
     /// # Errors
     /// With the place and the reason.
     pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
-        let scenario: Scenario =
-            serde_json::from_str(text).map_err(|error| explain(text, &error))?;
-        scenario.check().map_err(|mistake| {
+        let placed = |mistake: Mistake| {
             let (line, column) = locate(text, &mistake.path);
             ScenarioError {
                 line,
                 column,
                 message: mistake.message,
             }
-        })?;
+        };
+        let value = serde_json::from_str(text).map_err(|error| explain(text, &error))?;
+        SCENARIO.check(&value).map_err(placed)?;
+        let scenario: Scenario =
+            serde_json::from_str(text).map_err(|error| explain(text, &error))?;
+        scenario.check().map_err(placed)?;
         Ok(scenario)
     }
 
@@ -517,6 +521,15 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<S
     near.then(|| format!("; did you mean `{found}`?"))
 }
 
+/// What is said of an unknown name: the nearest of the known ones, and all of them.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(name, known.iter().copied()) {
+        Some(advice) => format!("{what} `{name}`{advice} known here: {all}"),
+        None => format!("{what} `{name}`; known here: {all}"),
+    }
+}
+
 /// Turns the deserializer's message into ours, with the place of the name that it complains of.
 fn explain(text: &str, error: &serde_json::Error) -> ScenarioError {
     let said = error.to_string();
@@ -531,9 +544,10 @@ fn explain(text: &str, error: &serde_json::Error) -> ScenarioError {
         ("unknown variant", "unknown value"),
     ] {
         if let (true, Some((name, known))) = (said.starts_with(start), quoted.split_first()) {
-            let advice = nearest(name, known.iter().copied());
-            let advice = advice.unwrap_or_else(|| format!("; known here: {}", known.join(", ")));
-            message = format!("{what} `{name}`{advice}");
+            message = match nearest(name, known.iter().copied()) {
+                Some(advice) if what == "unknown key" => format!("{what} `{name}`{advice}"),
+                _ => unknown(what, name, known),
+            };
         }
     }
     if said.starts_with("duplicate field") {

@@ -598,6 +598,6 @@ fn unknown_name<'de, D: serde::Deserializer<'de>>(
     name: &str,
     known: &[&str],
 ) -> D::Error {
-    let advice = crate::parse::nearest(name, known.iter().copied()).unwrap_or_default();
-    serde::de::Error::custom(format!("unknown {what} `{name}`{advice}"))
+    let what = format!("unknown {what}");
+    serde::de::Error::custom(crate::parse::unknown(&what, name, known))
 }

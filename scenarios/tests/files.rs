@@ -55,12 +55,13 @@ fn unknown_names_are_placed_and_the_nearest_is_offered() {
     check(
         "\"pipe\"",
         "\"pip\"",
-        "7:22: unknown value `pip`; did you mean `pipe`?",
+        "7:22: unknown value `pip`; did you mean `pipe`? known here: pipe, http",
     );
     check(
         "\"tool\": \"count\"",
         "\"tool\": \"cuont\"",
-        "10:30: unknown tool `cuont`; did you mean `count`?",
+        "10:30: unknown tool `cuont`; did you mean `count`? known here: \
+         echo, slow, count, ask, confirm, look, fail",
     );
     check(
         "\"n\": 2",
@@ -68,10 +69,17 @@ fn unknown_names_are_placed_and_the_nearest_is_offered() {
         "10:39: unknown key `zzzzzzz`; known here: do, tool, n, progress, timeout_ms, cancel_after_progress, cancel_soon, of",
     );
     check(
+        "\"do\": \"cancel\"",
+        "\"do\": \"stop\"",
+        "11:14: unknown value `stop`; known here: call, list_tools, ping, roots_changed, cancel, batch",
+    );
+    let text = GOOD.replace(
         "\"role\": \"server\"",
         "\"role\": \"server\", \"capabilities\": [\"tool\"]",
-        "5:54: unknown capability `tool`; did you mean `tools`?",
     );
+    let said = Scenario::parse(&text).expect_err("unknown").to_string();
+    let start = "5:54: unknown capability `tool`; did you mean `tools`? known here: roots, ";
+    assert!(said.starts_with(start), "{said}");
 }
 
 #[test]
@@ -85,7 +93,7 @@ fn what_is_no_json_is_placed() {
     check(
         "\"n\": 2",
         "\"n\": -2",
-        "10:45: invalid value: integer `-2`, expected u32",
+        "10:44: `n` must be a whole number from 0 to 4294967295, not -2",
     );
     check(
         "      {\"do\": \"cancel\", \"of\": 1}\n    ]",
@@ -93,6 +101,67 @@ fn what_is_no_json_is_placed() {
         "12:8: `c` stands here twice",
     );
     check("\"kind\": \"pipe\", ", "", "7:42: `kind` is missing");
+}
+
+#[test]
+fn values_of_another_type_are_refused_in_words() {
+    let links = "\"links\"";
+    for (member, expected) in [
+        (
+            "\"faults\": [1, 2, 3]",
+            "7:13: `faults` must be an object, not a list",
+        ),
+        (
+            "\"bounds\": []",
+            "7:13: `bounds` must be an object, not a list",
+        ),
+        (
+            "\"faults\": {\"cut\": 256}",
+            "7:21: `cut` must be a whole number from 0 to 255, not 256",
+        ),
+        (
+            "\"faults\": {\"cut\": 1.5}",
+            "7:21: `cut` must be a whole number from 0 to 255, not 1.5",
+        ),
+        ("\"about\": null", "7:12: `about` must be a text, not null"),
+    ] {
+        check(links, &format!("{member},\n  {links}"), expected);
+    }
+    check(
+        "{\"name\": \"s\", \"role\": \"server\"}",
+        "[\"s\", \"server\"]",
+        "5:5: a party must be an object, not a list",
+    );
+    check(
+        "\"server\": \"s\"}]",
+        "\"server\": \"s\", \"beyond\": [true]}]",
+        "7:70: `beyond` must be an object, not a list",
+    );
+    check(
+        "\"pipe\"",
+        "{\"pipe\": null}",
+        "7:22: `kind` must be a text, not an object",
+    );
+    check(
+        "{\"do\": \"cancel\", \"of\": 1}",
+        "\"cancel\"",
+        "11:7: a step must be an object, not a text",
+    );
+    check(
+        "\"progress\": true",
+        "\"progress\": 1",
+        "10:59: `progress` must be true or false, not 1",
+    );
+    check(
+        "\"window\": 2",
+        "\"capabilities\": {}",
+        "4:53: `capabilities` must be a list, not an object",
+    );
+    let said = Scenario::parse("[1]").map_err(|error| error.to_string());
+    assert_eq!(
+        said,
+        Err("1:1: a scenario must be an object, not a list".to_owned())
+    );
 }
 
 #[test]
