@@ -93,7 +93,25 @@ pub(crate) fn waits(ends: &[End<'_>], counts: impl Fn(&Open) -> bool) -> Waits {
         }
     }
     let mut is_unclear = vec![false; graph.node_count()];
+    let mut count = vec![0usize; ends.len()];
+    for (asker, _) in places.keys() {
+        count[*asker] += 1;
+    }
+    // Ends of which some request waits for another one: which of all that it sent cannot be told.
+    let mut is_end_unclear = vec![false; ends.len()];
     for node in graph.node_indices().collect::<Vec<_>>() {
+        let one = &graph[node];
+        if one.own.flags & open::MANY != 0
+            && count[one.debtor] > 1
+            && ends
+                .iter()
+                .filter(|end| end.party == ends[one.asker].party)
+                .count()
+                == 1
+        {
+            is_end_unclear[one.debtor] = true;
+            continue;
+        }
         let causes = causes(ends, &graph[node], &places);
         if let [cause] = causes[..] {
             graph.update_edge(cause, node, ());
@@ -102,6 +120,9 @@ pub(crate) fn waits(ends: &[End<'_>], counts: impl Fn(&Open) -> bool) -> Waits {
                 .iter()
                 .for_each(|cause| is_unclear[cause.index()] = true);
         }
+    }
+    for node in graph.node_indices() {
+        is_unclear[node.index()] |= is_end_unclear[graph[node].asker];
     }
     read(&graph, &is_unclear)
 }
@@ -149,6 +170,7 @@ fn causes(
     let same_link: Vec<NodeIndex> = end
         .part
         .inn
+        .head()
         .iter()
         .take(32)
         .enumerate()
@@ -285,7 +307,7 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         more => message.push_str(&format!(" and {} more", more - 1)),
     }
     match report.silence {
-        Silence::Within(ms) if ms % 1000 == 0 => {
+        Silence::Within(ms) if ms.is_multiple_of(1000) => {
             message.push_str(&format!(" after {} s (patience)", ms / 1000));
         }
         Silence::Within(ms) => message.push_str(&format!(" after {ms} ms (patience)")),

@@ -10,6 +10,7 @@ mod idset;
 mod ledger;
 mod monitor;
 mod observer;
+mod opens;
 mod part;
 pub mod rules;
 

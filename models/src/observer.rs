@@ -397,15 +397,35 @@ impl Observer {
         let now = self.now_ms;
         let hung = self.is_hung;
         let ended = self.ended;
-        let is_over =
-            |own: &crate::part::Own| now.saturating_sub(own.since) >= patience && own.since != 0;
-        if [&self.client, &self.server]
-            .iter()
-            .any(|part| part.own.iter().any(is_over))
-        {
+        // Nobody is asked again who hangs or has ended, and nothing that is excused runs out.
+        let youngest = |since: u32| now.saturating_sub(since) < patience || since == 0;
+        let mut oldest: Option<u32> = None;
+        let mut is_any_over = false;
+        for (part, debtor) in [(&self.client, Role::Server), (&self.server, Role::Client)] {
+            let is_silent = hung[debtor as usize] || ended[debtor as usize];
+            if is_silent && !part.own.is_empty() {
+                // It may speak again any time: soon is early enough.
+                oldest = Some(0);
+                continue;
+            }
+            let settled = open::EXCUSED | open::CANCELLED | open::LONG;
+            let waiting = part.own.iter().filter(|own| own.flags & settled == 0);
+            for own in waiting.filter(|own| !own.answer.is_some()) {
+                match part.since(own) {
+                    0 => {}
+                    since if youngest(since) => {
+                        oldest = Some(oldest.map_or(since, |oldest| oldest.min(since)));
+                    }
+                    _ => is_any_over |= !waits_for_people(own.method),
+                }
+            }
+        }
+        if is_any_over {
+            let heard = [self.client.heard, self.server.heard];
             self.report_open(
                 |open, debtor| {
-                    is_over(&open.own)
+                    let since = open.own.since.max(heard[open.asker]);
+                    !youngest(since)
                         && !waits_for_people(open.own.method)
                         && !hung[debtor as usize]
                         && !ended[debtor as usize]
@@ -419,16 +439,9 @@ impl Observer {
                 },
             );
         }
-        let since = [&self.client, &self.server]
-            .into_iter()
-            .flat_map(|part| &part.own)
-            .filter(|own| own.flags & (open::EXCUSED | open::CANCELLED | open::LONG) == 0)
-            .filter(|own| !own.answer.is_some() && !is_over(own) && own.since != 0)
-            .map(|own| own.since)
-            .min();
         // Whatever is sent from now on is younger. A session that hangs with very many requests open is
         // not looked through at each of them.
-        let next = since.unwrap_or(now).saturating_add(patience);
+        let next = oldest.unwrap_or(now).saturating_add(patience);
         self.check_ms = next.max(now.saturating_add(patience / 8));
     }
 
@@ -556,7 +569,10 @@ impl Observer {
         if !self.client.initialized_is_missing() {
             return;
         }
-        let is_seen = ending == Ending::Quiet || self.ended != [false; 2];
+        // Whoever is cut off owes no more: the server's end proves nothing where it came first.
+        let has_ended = self.ended[Role::Client as usize]
+            || (self.ended != [false; 2] && self.closed_first != Some(Role::Server));
+        let is_seen = ending == Ending::Quiet || has_ended;
         let mut cx = outside(&mut self.ledger, self.options.client, self.options.link);
         let text =
             "the client uses the session and never sends notifications/initialized".to_string();
@@ -608,7 +624,7 @@ impl Observer {
                 debtor == by
                     && on_stream
                         .as_ref()
-                        .is_none_or(|ids| ids.contains(&open.own.id))
+                        .is_none_or(|ids| ids.binary_search(&open.own.id).is_ok())
             },
             &report,
         );

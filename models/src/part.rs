@@ -1,6 +1,8 @@
 //! What the judge knows of one party on one link: what it sent, and what it had received, may have
 //! received, or must have received.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use mcpsim_traces::classify::{batch_members, classify, key_of};
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, LinkKind, Role, Stream};
@@ -13,6 +15,7 @@ use mcpsim_traces::scan::{Scanner, unescape, white};
 
 use crate::idset::{IdSet, Used};
 use crate::ledger::{Case, Cx, bit};
+use crate::opens::{Keyed, Opens};
 use crate::rules::ids::Taken;
 use crate::rules::transport_stdio::Run;
 use crate::rules::{Rule, When};
@@ -143,6 +146,33 @@ pub(crate) struct In {
     pub(crate) method: Method,
 }
 
+impl Own {
+    /// Among very many, which request caused it is not followed.
+    fn blur(&mut self) {
+        if std::mem::take(&mut self.mask) != 0 {
+            self.flags |= open::MANY;
+        }
+    }
+}
+
+impl Keyed for Own {
+    type By = Key;
+
+    #[inline]
+    fn by(&self) -> Key {
+        self.id
+    }
+}
+
+impl Keyed for In {
+    type By = Key;
+
+    #[inline]
+    fn by(&self) -> Key {
+        self.id
+    }
+}
+
 /// Progress of one request toward the party.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Series {
@@ -153,13 +183,111 @@ pub(crate) struct Series {
     pub(crate) frame: FrameNo,
 }
 
+/// What belongs to a token: of each request there is one at most.
+pub(crate) trait Tokened {
+    fn token(&self) -> Key;
+    fn id(&self) -> Key;
+}
+
+impl Tokened for Series {
+    #[inline]
+    fn token(&self) -> Key {
+        self.token
+    }
+
+    #[inline]
+    fn id(&self) -> Key {
+        self.id
+    }
+}
+
+impl Tokened for (Key, Key) {
+    #[inline]
+    fn token(&self) -> Key {
+        self.0
+    }
+
+    #[inline]
+    fn id(&self) -> Key {
+        self.1
+    }
+}
+
+/// Sorted by token, then id; and the way back from the id where there are many.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TokenList<T> {
+    pub(crate) list: Opens<T>,
+    /// Invariant: whole where the list is long, empty where it is short.
+    by_id: BTreeMap<Key, Key>,
+}
+
+impl<T> Default for TokenList<T> {
+    fn default() -> Self {
+        TokenList {
+            list: Opens::default(),
+            by_id: BTreeMap::new(),
+        }
+    }
+}
+
+impl<T: Tokened> TokenList<T> {
+    /// A list that is longer has the way back.
+    const SHORT_MAX: usize = 64;
+
+    fn place(&self, token: Key, id: Key) -> usize {
+        self.list.place(|one| (one.token(), one.id()) < (token, id))
+    }
+
+    pub(crate) fn insert(&mut self, one: T) {
+        let (token, id) = (one.token(), one.id());
+        self.list.insert(self.place(token, id), one);
+        if self.list.len() > Self::SHORT_MAX {
+            if self.by_id.is_empty() {
+                self.by_id = self
+                    .list
+                    .iter()
+                    .map(|one| (one.id(), one.token()))
+                    .collect();
+            } else {
+                self.by_id.insert(id, token);
+            }
+        }
+    }
+
+    /// Takes what belongs to that request out.
+    pub(crate) fn remove(&mut self, id: Key) -> Option<T> {
+        let token = if self.by_id.is_empty() {
+            self.list.iter().find(|one| one.id() == id)?.token()
+        } else {
+            self.by_id.remove(&id)?
+        };
+        if self.list.len() == Self::SHORT_MAX + 1 {
+            self.by_id = BTreeMap::new();
+        }
+        Some(self.list.remove(self.place(token, id)))
+    }
+
+    /// The place of the first with that token.
+    pub(crate) fn first(&self, token: Key) -> usize {
+        self.list.place(|one| one.token() < token)
+    }
+
+    /// The ids of the requests with that token.
+    pub(crate) fn ids(&self, token: Key) -> Vec<Key> {
+        let from = self.list.iter_from(self.first(token));
+        from.take_while(|one| one.token() == token)
+            .map(Tokened::id)
+            .collect()
+    }
+}
+
 /// Everything about progress tokens; most sessions have none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Tokens {
-    /// Tokens of open own requests, with the request's id; sorted.
-    pub(crate) own: Vec<(Key, Key)>,
-    /// Series of requests open toward the party, sorted by token, then id.
-    pub(crate) inn: Vec<Series>,
+    /// Tokens of open own requests, with the request's id.
+    pub(crate) own: TokenList<(Key, Key)>,
+    /// Series of requests open toward the party.
+    pub(crate) inn: TokenList<Series>,
     /// Tokens that the party ever supplied.
     pub(crate) supplied: IdSet,
     /// Tokens toward the party whose request it has answered.
@@ -189,15 +317,15 @@ pub(crate) struct Rare {
     /// The latest answers that ended a token's series.
     pub(crate) token_answers: Vec<(Key, FrameNo)>,
     /// Answers of the array that is being judged.
-    pub(crate) batch_answers: Vec<Key>,
+    pub(crate) batch_answers: Option<BTreeSet<Key>>,
+    /// Own requests whose answer may be unread, in the order of the answers; some may be settled.
+    unread: Vec<Key>,
     /// The last notification toward the party.
     pub(crate) notification_frame: FrameNo,
     /// The initialize request.
     pub(crate) init_frame: FrameNo,
 }
 
-/// With more open requests than this, cancelled ones are forgotten.
-const OPEN_MAX: usize = 256;
 /// With more answered but perhaps unread requests than this, the oldest is forgotten.
 const UNREAD_MAX: usize = 8;
 const ANSWERS_MAX: usize = 64;
@@ -228,10 +356,10 @@ pub struct Part {
     pub(crate) mine: Capabilities,
     pub(crate) theirs: Capabilities,
     pub(crate) init_id: Key,
-    /// Sorted by id.
-    pub(crate) own: Vec<Own>,
-    /// Sorted by id.
-    pub(crate) inn: Vec<In>,
+    /// When a request last came to the party: that shows that the other side is at work.
+    pub(crate) heard: u32,
+    pub(crate) own: Opens<Own>,
+    pub(crate) inn: Opens<In>,
     /// Ids of requests that the party sent.
     pub(crate) issued: IdSet,
     /// Ids of requests that it answered.
@@ -273,8 +401,9 @@ impl Part {
             mine: Capabilities::NONE,
             theirs: Capabilities::NONE,
             init_id: Key::ABSENT,
-            own: vec![],
-            inn: vec![],
+            heard: 0,
+            own: Opens::default(),
+            inn: Opens::default(),
             issued: IdSet::default(),
             answered: IdSet::default(),
             tokens: None,
@@ -312,23 +441,40 @@ impl Part {
     pub(crate) fn proven(&mut self, fact: Fact) {
         if self.mode == Mode::Fifo && fact.0 > self.lo {
             self.lo = fact.0;
-            if self.own.iter().any(|own| own.answer.is_some()) {
+            if self
+                .rare
+                .as_ref()
+                .is_some_and(|rare| !rare.unread.is_empty())
+            {
                 self.forget_read_answers();
             }
         }
     }
 
     fn forget_read_answers(&mut self) {
-        let lo = self.lo;
-        let mut at = 0;
-        while at < self.own.len() {
-            let own = self.own[at];
-            if own.answer.is_some() && own.answer.0 <= lo && own.flags & open::REUSED == 0 {
+        for id in std::mem::take(&mut self.rare().unread) {
+            let Some(at) = self.unread_at(id) else {
+                continue;
+            };
+            if self.own[at].answer.0 <= self.lo {
                 self.drop_own(at);
             } else {
-                at += 1;
+                self.rare().unread.push(id);
             }
         }
+    }
+
+    /// The own request with that id, where its answer may be unread.
+    fn unread_at(&self, id: Key) -> Option<usize> {
+        let at = self.find_own(id).ok()?;
+        let own = &self.own[at];
+        (own.answer.is_some() && own.flags & open::REUSED == 0).then_some(at)
+    }
+
+    /// Since when the party has heard nothing on that request.
+    #[inline]
+    pub(crate) fn since(&self, own: &Own) -> u32 {
+        own.since.max(self.heard)
     }
 
     #[inline]
@@ -621,26 +767,47 @@ impl Part {
             flags,
             method: message.method,
         };
-        if self.own.len() >= OPEN_MAX {
-            let old = self
-                .own
-                .iter()
-                .position(|own| own.flags & open::CANCELLED != 0);
-            if let Some(at) = old {
+        if self.own.is_sweep_due() {
+            self.sweep_own();
+        }
+        if let Err(at) = self.find_own(own.id) {
+            let was_large = self.own.is_large();
+            self.own.insert(at, own);
+            if was_large {
+                if let Ok(at) = self.find_own(own.id) {
+                    self.own[at].blur();
+                }
+            } else if self.own.is_large() {
+                self.own.iter_mut().for_each(Own::blur);
+            }
+        }
+    }
+
+    /// Forgets the first half of the own requests that are cancelled.
+    #[cold]
+    fn sweep_own(&mut self) {
+        let cancelled = self
+            .own
+            .iter()
+            .filter(|own| own.flags & open::CANCELLED != 0);
+        let ids: Vec<Key> = cancelled.map(|own| own.id).collect();
+        for &id in &ids[..ids.len().div_ceil(2)] {
+            if let Ok(at) = self.find_own(id) {
                 self.set(flag::EVICTED);
                 self.drop_own(at);
             }
         }
-        if let Err(at) = self.find_own(own.id) {
-            self.own.insert(at, own);
-        }
+        self.own.swept();
     }
 
     /// Which requests open toward the party can have caused one that it sends now.
     fn causes(&self, stream: Stream) -> (u32, bool) {
         let mut mask = 0u32;
         let mut is_many = false;
-        for (at, request) in self.inn.iter().enumerate() {
+        if self.inn.is_large() {
+            is_many = true;
+        }
+        for (at, request) in self.inn.head().iter().enumerate() {
             if request.flags & open::LONG != 0 || request.cancel.is_some() {
                 continue;
             }
@@ -662,36 +829,27 @@ impl Part {
 
     #[inline]
     pub(crate) fn find_own(&self, id: Key) -> Result<usize, usize> {
-        // One or two are usual: the last one first.
-        match self.own.last() {
-            None => Err(0),
-            Some(last) if last.id == id => Ok(self.own.len() - 1),
-            _ => self.own.binary_search_by_key(&id, |own| own.id),
-        }
+        self.own.find(id)
     }
 
     #[inline]
     pub(crate) fn find_in(&self, id: Key) -> Result<usize, usize> {
-        match self.inn.last() {
-            None => Err(0),
-            Some(last) if last.id == id => Ok(self.inn.len() - 1),
-            _ => self.inn.binary_search_by_key(&id, |request| request.id),
-        }
+        self.inn.find(id)
     }
 
     pub(crate) fn drop_own(&mut self, at: usize) {
         let own = self.own.remove(at);
         if let Some(tokens) = &mut self.tokens {
-            tokens.own.retain(|(_, id)| *id != own.id);
+            tokens.own.remove(own.id);
         }
     }
 
     /// Takes an inbound request out; the masks of own requests follow.
     pub(crate) fn drop_in(&mut self, at: usize) -> In {
         let request = self.inn.remove(at);
-        if !self.own.is_empty() && at < 32 {
+        if !self.own.is_empty() && !self.own.is_large() && at < 32 {
             let low = (1u32 << at) - 1;
-            for own in &mut self.own {
+            for own in self.own.iter_mut() {
                 own.mask = own.mask & low | own.mask >> 1 & !low;
             }
         }
@@ -700,9 +858,9 @@ impl Part {
 
     fn insert_in(&mut self, at: usize, request: In) {
         self.inn.insert(at, request);
-        if !self.own.is_empty() && at < 32 {
+        if !self.own.is_empty() && !self.own.is_large() && at < 32 {
             let low = (1u32 << at) - 1;
-            for own in &mut self.own {
+            for own in self.own.iter_mut() {
                 if own.mask & 1 << 31 != 0 {
                     own.flags |= open::MANY;
                 }
@@ -736,11 +894,7 @@ impl Part {
             }
         }
         // A request of the other side shows that it is at work.
-        if cx.now_ms != 0 {
-            for own in &mut self.own {
-                own.since = cx.now_ms;
-            }
-        }
+        self.heard = cx.now_ms;
         let mut flags = 0;
         if is_bad || message.token.is_present() && !message.token.is_legal() {
             flags |= open::BAD;
@@ -780,8 +934,8 @@ impl Part {
                     self.answerable(request.id);
                 }
                 let mut at = at;
-                if self.inn.len() >= OPEN_MAX {
-                    self.make_room();
+                if self.inn.is_sweep_due() {
+                    self.sweep_in();
                     at = self.find_in(request.id).unwrap_or_else(|at| at);
                 }
                 self.insert_in(at, request);
@@ -795,19 +949,23 @@ impl Part {
                 begun: false,
                 frame: 0,
             };
-            let inn = &mut self.tokens().inn;
-            let at = inn.partition_point(|old| (old.token, old.id) < (series.token, series.id));
-            inn.insert(at, series);
+            self.tokens().inn.insert(series);
         }
     }
 
-    /// Forgets a cancelled inbound request when there are too many; its answer will not be judged.
-    fn make_room(&mut self) {
-        if let Some(at) = self.inn.iter().position(|request| request.cancel.is_some()) {
-            let request = self.drop_in(at);
-            self.answerable(request.id);
-            self.retire_tokens(request.id, false, 0);
+    /// Forgets the first half of the cancelled inbound requests; their answers will not be judged.
+    #[cold]
+    fn sweep_in(&mut self) {
+        let cancelled = self.inn.iter().filter(|request| request.cancel.is_some());
+        let ids: Vec<Key> = cancelled.map(|request| request.id).collect();
+        for &id in &ids[..ids.len().div_ceil(2)] {
+            if let Ok(at) = self.find_in(id) {
+                self.drop_in(at);
+                self.answerable(id);
+                self.retire_tokens(id, false, 0);
+            }
         }
+        self.inn.swept();
     }
 
     /// The tokens of a request that is answered by that frame (or, with `is_done` false, no longer
@@ -816,8 +974,8 @@ impl Part {
         let Some(tokens) = &mut self.tokens else {
             return;
         };
-        while let Some(at) = tokens.inn.iter().position(|series| series.id == id) {
-            let token = tokens.inn.remove(at).token;
+        if let Some(series) = tokens.inn.remove(id) {
+            let token = series.token;
             if is_done {
                 tokens.done.insert(token);
             } else {
@@ -851,13 +1009,7 @@ impl Part {
             }
             Method::Progress if cx.now_ms != 0 => {
                 let Some(tokens) = &self.tokens else { return };
-                let ids: Vec<Key> = tokens
-                    .own
-                    .iter()
-                    .filter(|(token, _)| *token == message.token)
-                    .map(|(_, id)| *id)
-                    .collect();
-                for id in ids {
+                for id in tokens.own.ids(message.token) {
                     if let Ok(at) = self.find_own(id) {
                         self.own[at].since = cx.now_ms;
                     }
@@ -885,7 +1037,7 @@ impl Part {
             self.drop_own(at);
         } else if !own.answer.is_some() {
             self.own[at].answer = fact;
-            self.forget_oldest_unread();
+            self.note_unread(message.id);
         }
     }
 
@@ -894,29 +1046,39 @@ impl Part {
         if !id.is_present() || self.own.is_empty() {
             return;
         }
-        for own in &mut self.own {
+        if self.own.is_large() {
+            // Looking through very many each time takes too long: the usual form is looked up.
+            let twin = crate::rules::ids::twin(id).and_then(|twin| self.find_own(twin).ok());
+            if let Some(at) = twin {
+                self.own[at].flags |= open::EXCUSED | open::MISANSWERED;
+            }
+            return;
+        }
+        for own in self.own.iter_mut() {
             if crate::rules::ids::is_coerced(own.id, id) {
                 own.flags |= open::EXCUSED | open::MISANSWERED;
             }
         }
     }
 
-    fn forget_oldest_unread(&mut self) {
-        if self.own.len() <= UNREAD_MAX {
-            return;
+    /// The answer to that request went to the party, which may not have read it yet.
+    fn note_unread(&mut self, id: Key) {
+        let mut unread = std::mem::take(&mut self.rare().unread);
+        unread.retain(|old| *old != id && self.unread_at(*old).is_some());
+        unread.push(id);
+        if unread.len() > UNREAD_MAX {
+            let age = |id: &Key| {
+                self.find_own(*id)
+                    .map(|at| (self.own[at].answer.0, self.own[at].frame))
+            };
+            let oldest = (0..unread.len()).min_by_key(|&at| age(&unread[at]).unwrap_or_default());
+            let old = unread.remove(oldest.unwrap_or(0));
+            if let Ok(at) = self.find_own(old) {
+                self.set(flag::EVICTED);
+                self.drop_own(at);
+            }
         }
-        let unread = self
-            .own
-            .iter()
-            .enumerate()
-            .filter(|(_, own)| own.answer.is_some() && own.flags & open::REUSED == 0);
-        let count = unread.clone().count();
-        if count > UNREAD_MAX
-            && let Some((at, _)) = unread.min_by_key(|(_, own)| (own.answer.0, own.frame))
-        {
-            self.set(flag::EVICTED);
-            self.drop_own(at);
-        }
+        self.rare().unread = unread;
     }
 
     fn handshake_answered(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {
@@ -976,7 +1138,7 @@ impl Part {
 
     /// A stray answer of this party may have been meant for any request that it owes.
     pub(crate) fn maybe_answered_all(&mut self) {
-        for request in &mut self.inn {
+        for request in self.inn.iter_mut() {
             request.flags |= open::MAYBE;
         }
     }
@@ -1004,7 +1166,7 @@ impl Part {
         encoder.word(u64::from(self.mine.bits()) << 32 | u64::from(self.theirs.bits()));
         encoder.key(self.init_id);
         encoder.word(self.own.len() as u64);
-        for own in &self.own {
+        for own in self.own.iter() {
             encoder.key(own.id);
             encoder.word(u64::from(own.mask) << 32 | u64::from(own.value));
             encoder.word(
@@ -1012,7 +1174,7 @@ impl Part {
             );
         }
         encoder.word(self.inn.len() as u64);
-        for request in &self.inn {
+        for request in self.inn.iter() {
             encoder.key(request.id);
             encoder.word(u64::from(request.value) << 32 | u64::from(request.stream));
             encoder.word(u64::from(request.fact.0) << 32 | u64::from(request.cancel.0));
@@ -1031,13 +1193,13 @@ impl Part {
 
 impl Tokens {
     fn encode(&self, encoder: &mut Encoder) {
-        encoder.word(0x746f_6b65 << 32 | self.own.len() as u64);
-        for &(token, id) in &self.own {
+        encoder.word(0x746f_6b65 << 32 | self.own.list.len() as u64);
+        for &(token, id) in self.own.list.iter() {
             encoder.key(token);
             encoder.key(id);
         }
-        encoder.word(self.inn.len() as u64);
-        for series in &self.inn {
+        encoder.word(self.inn.list.len() as u64);
+        for series in self.inn.list.iter() {
             encoder.key(series.token);
             encoder.key(series.id);
             encoder.word(series.last as u64);
@@ -1119,6 +1281,7 @@ pub(crate) fn is_text(key: Key) -> bool {
 mod tests {
     use super::*;
     use crate::ledger::Ledger;
+    use crate::opens::SWEEP_MIN;
     use mcpsim_traces::event::{LinkId, PartyId};
 
     fn heap(part: &Part) -> usize {
@@ -1191,17 +1354,20 @@ mod tests {
         }
         assert_eq!(ledger.findings, []);
         assert!(
-            client.own.len() <= OPEN_MAX + UNREAD_MAX,
+            client.own.len() <= SWEEP_MIN + UNREAD_MAX,
             "{}",
             client.own.len()
         );
-        assert!(server.inn.len() <= OPEN_MAX, "{}", server.inn.len());
+        assert!(server.inn.len() <= SWEEP_MIN, "{}", server.inn.len());
         assert!(
             client.issued.entries() < 8000,
             "{}",
             client.issued.entries()
         );
-        let tokens = client.tokens.as_ref().map_or(0, |tokens| tokens.own.len());
-        assert!(tokens <= OPEN_MAX + UNREAD_MAX, "{tokens}");
+        let tokens = client
+            .tokens
+            .as_ref()
+            .map_or(0, |tokens| tokens.own.list.len());
+        assert!(tokens <= SWEEP_MIN + UNREAD_MAX, "{tokens}");
     }
 }

@@ -1,5 +1,7 @@
 //! Arrays of messages, which one revision allows.
 
+use std::collections::BTreeSet;
+
 use mcpsim_traces::event::{FrameNo, Role};
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
@@ -266,23 +268,22 @@ impl Part {
     }
 
     fn members_by(&mut self, cx: &mut Cx<'_>, text: &[u8]) {
-        self.rare().batch_answers = vec![Key::ABSENT];
+        self.rare().batch_answers = Some(BTreeSet::new());
         Part::members(text, |line, member| {
             if is_message(member) {
                 self.by(&mut cx.member(line), member);
             }
         });
-        self.rare().batch_answers = vec![];
+        self.rare().batch_answers = None;
     }
 
     /// Remembers an answer inside an array.
     #[inline]
     pub(crate) fn note_batch_answer(&mut self, id: Key) {
-        if let Some(rare) = &mut self.rare {
-            // The absent key marks that an array is being judged.
-            if !rare.batch_answers.is_empty() {
-                rare.batch_answers.push(id);
-            }
+        if let Some(rare) = &mut self.rare
+            && let Some(answers) = &mut rare.batch_answers
+        {
+            answers.insert(id);
         }
     }
 

@@ -267,9 +267,6 @@ impl Part {
 
     /// A cancel that names no open request of its sender.
     fn cancels_other(&mut self, cx: &mut Cx<'_>, id: Key) {
-        let coerced = self.own.iter().find(|own| {
-            own.flags & open::CANCELLED == 0 && !own.answer.is_some() && is_coerced(own.id, id)
-        });
         match self.issued.has(id) {
             Used::Before => {
                 // What was forgotten may have been unread: then nothing is certain.
@@ -288,6 +285,9 @@ impl Part {
         {
             return;
         }
+        let coerced = self.own.iter().find(|own| {
+            own.flags & open::CANCELLED == 0 && !own.answer.is_some() && is_coerced(own.id, id)
+        });
         if let Some(own) = coerced {
             let frames = [own.frame, cx.frame];
             let text = format!(
@@ -350,7 +350,9 @@ impl Part {
         let Some(rare) = &mut self.rare else { return };
         for (id, frame) in std::mem::take(&mut rare.early_cancels) {
             if !self.is(flag::JOINED) {
-                self.cancels_unknown(cx, id, frame);
+                // The request may have been lost, or be on its way still: only its sender knows.
+                let text = format!("the cancel names {id}, and no request of that id was seen");
+                self.unsure(cx, &CANCEL_UNKNOWN_REQUEST, &[frame], text);
             }
         }
     }

@@ -6,7 +6,7 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{In, Part, flag, open};
-use crate::rules::ids::{RESPONSE_ID_MISMATCH, is_coerced};
+use crate::rules::ids::{RESPONSE_ID_MISMATCH, is_coerced, twin};
 use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When, batch, cancellation};
 
 pub(crate) const RESPONSE_UNKNOWN_ID: Rule = Rule {
@@ -211,11 +211,13 @@ impl Part {
             // Reported as such; another reader may find an id that fits.
             return self.maybe_answered_all();
         }
-        if let Some(at) = self
-            .inn
-            .iter()
-            .position(|request| is_coerced(request.id, id))
-        {
+        let coerced = if self.inn.is_large() {
+            twin(id).and_then(|twin| self.find_in(twin).ok())
+        } else {
+            let head = self.inn.head();
+            head.iter().position(|request| is_coerced(request.id, id))
+        };
+        if let Some(at) = coerced {
             let request = self.drop_in(at);
             self.proven(request.fact);
             self.answered.insert(request.id);
@@ -232,7 +234,8 @@ impl Part {
                 let is_same_array = self
                     .rare
                     .as_ref()
-                    .is_some_and(|rare| rare.batch_answers.contains(&id));
+                    .and_then(|rare| rare.batch_answers.as_ref())
+                    .is_some_and(|answers| answers.contains(&id));
                 let frames = [self.answer_frame(id), cx.frame];
                 let rule = if is_same_array {
                     &batch::BATCH_ANSWERS

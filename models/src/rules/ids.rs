@@ -422,6 +422,14 @@ pub(crate) fn is_coerced(want: Key, got: Key) -> bool {
     }
 }
 
+/// The id that this one is most often made of: the number that it spells, or its digits.
+pub(crate) fn twin(got: Key) -> Option<Key> {
+    match got.as_integer() {
+        Some(number) => Some(Key::text(number.to_string().as_bytes())),
+        None => Key::number(got.as_short_text()?.trim().as_bytes()),
+    }
+}
+
 fn spells(text: Key, number: Key) -> bool {
     text.as_short_text()
         .is_some_and(|text| Key::number(text.trim().as_bytes()) == Some(number))

@@ -290,12 +290,12 @@ impl Part {
 
     #[cold]
     fn before_answer(&mut self, cx: &mut Cx<'_>, message: &Message) {
-        let is_trying = self
-            .own
-            .iter()
-            .any(|own| own.method == Method::Initialize && !own.answer.is_some());
+        let is_trying = || {
+            let mut own = self.own.iter();
+            own.any(|own| own.method == Method::Initialize && !own.answer.is_some())
+        };
         match self.knows(self.refused) {
-            Knows::Must if !is_trying => {
+            Knows::Must if !is_trying() => {
                 let text = format!(
                     "{} after initialize was refused; there is no session",
                     name(message)

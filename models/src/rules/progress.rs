@@ -1,6 +1,7 @@
 //! Progress: tokens, their series, and when they end.
 
 use mcpsim_traces::judge::Severity;
+use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Revision, unordered};
 
 use crate::idset::Used;
@@ -190,15 +191,8 @@ impl Part {
             return false;
         }
         let tokens = self.tokens();
-        let entry = (message.token, message.id);
-        let at = tokens.own.partition_point(|old| *old < entry);
-        let same = tokens
-            .own
-            .iter()
-            .filter(|(token, _)| *token == entry.0)
-            .map(|(_, id)| *id);
-        let same: Vec<_> = same.collect();
-        tokens.own.insert(at, entry);
+        let same = tokens.own.ids(message.token);
+        tokens.own.insert((message.token, message.id));
         tokens.supplied.insert(message.token);
         for id in same {
             let Ok(at) = self.find_own(id) else { continue };
@@ -241,20 +235,18 @@ impl Part {
         let Some(tokens) = &self.tokens else {
             return self.progress_for_nobody(cx, message);
         };
-        let from = tokens.inn.partition_point(|series| series.token < token);
-        let count = tokens.inn[from..]
-            .iter()
-            .take_while(|series| series.token == token)
-            .count();
+        let from = tokens.inn.first(token);
+        let list = tokens.inn.list.iter_from(from);
+        let count = list.take_while(|series| series.token == token).count();
         match count {
             0 => self.progress_for_nobody(cx, message),
             1 => self.progress_in_series(cx, message, from),
-            _ => self.progress_in_some(from, count),
+            _ => self.progress_in_some(token),
         }
     }
 
     fn progress_in_series(&mut self, cx: &mut Cx<'_>, message: &Message, from: usize) {
-        let Some(series) = self.tokens.as_ref().map(|tokens| tokens.inn[from]) else {
+        let Some(series) = self.tokens.as_ref().map(|tokens| tokens.inn.list[from]) else {
             return;
         };
         let Ok(at) = self.find_in(series.id) else {
@@ -295,7 +287,7 @@ impl Part {
                 text,
             );
         }
-        let series = &mut self.tokens().inn[from];
+        let series = &mut self.tokens().inn.list[from];
         series.last = message.number;
         series.begun = true;
         series.frame = cx.frame;
@@ -304,13 +296,14 @@ impl Part {
     /// Several open requests share the token (after a cancel, say): which one this is for cannot be told,
     /// so no series is compared, and it proves no more than the earliest of them.
     #[cold]
-    fn progress_in_some(&mut self, from: usize, count: usize) {
+    fn progress_in_some(&mut self, token: Key) {
         let Some(tokens) = &mut self.tokens else {
             return;
         };
-        let sharing = &mut tokens.inn[from..from + count];
-        sharing.iter_mut().for_each(|series| series.begun = false);
-        let ids: Vec<_> = sharing.iter().map(|series| series.id).collect();
+        let sharing = tokens.inn.list.iter_mut();
+        let sharing = sharing.filter(|series| series.token == token);
+        sharing.for_each(|series| series.begun = false);
+        let ids = tokens.inn.ids(token);
         let facts = ids
             .iter()
             .filter_map(|&id| self.find_in(id).ok())
