@@ -327,6 +327,7 @@ fn float_check_sees_literals_and_conversions() {
         "let x = pair.0.1;",
         "for x in 0..10 {}",
         "let x = 0x1e3;",
+        "let x = 0usize;",
         "let x = \"2.5\";",
         "let x = 1.max(2);",
     ] {
@@ -612,7 +613,9 @@ fn float_spellings(source: &Source) -> Vec<String> {
         let is_number =
             text.starts_with(|first: char| first.is_ascii_digit()) && !text.starts_with("0x");
         let conversion = text.ends_with("_f64") || text.ends_with("_f32");
-        conversion || (is_number && (typed || text.contains(['.', 'e', 'E'])))
+        // The `e` of `0usize` is no exponent: that follows digits and comes before digits.
+        let digits = text.trim_start_matches(|digit: char| digit.is_ascii_digit() || digit == '_');
+        conversion || (is_number && (typed || digits.starts_with(['.', 'e', 'E'])))
     };
     let code = source.code();
     let floats = tokens(&code)
