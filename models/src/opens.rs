@@ -123,7 +123,16 @@ impl<T> Opens<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, at: usize, one: T) {
+        if self.tail.is_none() && self.head.len() < CHUNK_MAX {
+            self.head.insert(at, one);
+        } else {
+            self.insert_in_chunks(at, one);
+        }
+    }
+
+    fn insert_in_chunks(&mut self, at: usize, one: T) {
         let (chunk, at) = split(at);
         if chunk == 0 {
             self.head.insert(at, one);
@@ -145,7 +154,15 @@ impl<T> Opens<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, at: usize) -> T {
+        if self.tail.is_none() {
+            return self.head.remove(at);
+        }
+        self.remove_in_chunks(at)
+    }
+
+    fn remove_in_chunks(&mut self, at: usize) -> T {
         let (chunk, at) = split(at);
         if chunk == 0 {
             let one = self.head.remove(at);

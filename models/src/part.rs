@@ -256,6 +256,10 @@ impl<T: Tokened> TokenList<T> {
 
     /// Takes what belongs to that request out.
     pub(crate) fn remove(&mut self, id: Key) -> Option<T> {
+        if self.by_id.is_empty() && !self.list.is_large() {
+            let at = self.list.head().iter().position(|one| one.id() == id)?;
+            return Some(self.list.remove(at));
+        }
         let token = if self.by_id.is_empty() {
             self.list.iter().find(|one| one.id() == id)?.token()
         } else {
