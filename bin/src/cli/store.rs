@@ -13,7 +13,12 @@ use super::outcome::{Failure, Result};
 /// # Errors
 /// A message that names the file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let real = fs::canonicalize(path);
+    // A link to a file that is not there yet leads to where that will be.
+    let leads_to = |target: PathBuf| {
+        path.parent()
+            .map_or(target.clone(), |from| from.join(target))
+    };
+    let real = fs::canonicalize(path).or_else(|_| fs::read_link(path).map(leads_to));
     let path = real.as_deref().unwrap_or(path);
     if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         let written = fs::OpenOptions::new().write(true).open(path);
@@ -111,6 +116,9 @@ mod tests {
                 .expect("the link is there")
                 .is_symlink()
         );
+        fs::remove_file(&target).expect("the file is removed");
+        write_whole(&link, b"again").expect("the link is followed to nothing");
+        assert_eq!(fs::read(&target).expect("the file is there"), b"again");
         let null = folder.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &null).expect("a link to a device");
         write_whole(&null, b"x").expect("the device takes it");
