@@ -23,6 +23,20 @@ pub(crate) enum Cargo {
     Lost(Message),
 }
 
+impl Cargo {
+    /// The kind by which names and labels tell flights apart.
+    #[inline]
+    fn kind(&self) -> Kind {
+        match self {
+            Cargo::Frame(frame) => frame.message.kind,
+            // No frame is told apart from another by these two: a batch and a malformed frame are
+            // raw bytes, and a close or a loss is never on the same stream as they.
+            Cargo::Close => Kind::Batch,
+            Cargo::Lost(_) => Kind::Malformed,
+        }
+    }
+}
+
 /// A frame in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
@@ -46,13 +60,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn new(flight: &Flight) -> Entry {
-        let kind = match &flight.cargo {
-            Cargo::Frame(frame) => frame.message.kind,
-            // No frame is told apart from another by these two: a batch and a malformed frame are
-            // raw bytes, and a close or a loss is never on the same stream as they.
-            Cargo::Close => Kind::Batch,
-            Cargo::Lost(_) => Kind::Malformed,
-        };
+        let kind = flight.cargo.kind();
         let end = u64::from(flight.link.0) << 1 | flight.to as u64;
         Entry {
             behind: 0,
@@ -137,15 +145,10 @@ impl Net {
     #[inline]
     pub(crate) fn label(&self, index: usize, nth: u16) -> Label {
         let flight = self.flight(index);
-        let kind = match &flight.cargo {
-            Cargo::Frame(frame) => frame.message.kind,
-            Cargo::Close => Kind::Batch,
-            Cargo::Lost(_) => Kind::Malformed,
-        };
         Label::Frame {
             link: flight.link,
             to: flight.to,
-            kind,
+            kind: flight.cargo.kind(),
             origin: flight.origin,
             nth,
         }
