@@ -333,6 +333,8 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         link: debtor.link,
         frames,
         message,
+        spot: None,
+        knew: String::new(),
     })
 }
 
@@ -353,6 +355,8 @@ pub(crate) fn cycle_finding(ends: &[End<'_>], cycle: &[Open]) -> Option<Finding>
         link: debtor.link,
         frames,
         message: format!("the answers to {} wait for each other", names.join(" and ")),
+        spot: None,
+        knew: String::new(),
     })
 }
 

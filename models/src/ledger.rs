@@ -1,9 +1,12 @@
 //! The findings and what is counted beside them: kept, broken, idle and unsure for each rule.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Stream};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
+use mcpsim_traces::message::Revision;
+use mcpsim_traces::tape::Value;
 
 use crate::rules::{Rule, When, rules};
 
@@ -56,8 +59,8 @@ struct Counts {
 pub(crate) struct Ledger {
     pub(crate) findings: Vec<Finding>,
     counts: BTreeMap<&'static str, Counts>,
-    /// One bit for each [`When`].
-    pub(crate) seen: u32,
+    /// What was seen: one bit for each [`When`].
+    seen: Seen,
     per_rule_max: u32,
 }
 
@@ -66,14 +69,16 @@ impl Ledger {
         Ledger {
             findings: vec![],
             counts: BTreeMap::new(),
-            seen: 0,
+            seen: Seen::default(),
             per_rule_max,
         }
     }
 
     #[inline]
-    pub(crate) fn saw(&mut self, bits: u32) {
-        self.seen |= bits;
+    pub(crate) fn saw(&mut self, bits: Seen) {
+        for (known, new) in self.seen.0.iter_mut().zip(bits.0) {
+            *known |= new;
+        }
     }
 
     #[cold]
@@ -100,7 +105,7 @@ impl Ledger {
         match self.counts.get(rule.id) {
             Some(counts) if counts.broken > 0 => Outcome::Broken,
             Some(_) => Outcome::Unsure,
-            None if self.seen >> rule.when as u32 & 1 == 1 => Outcome::Kept,
+            None if self.seen.has(rule.when) => Outcome::Kept,
             None => Outcome::Idle,
         }
     }
@@ -119,9 +124,42 @@ impl Ledger {
     }
 }
 
-/// The bit of a trigger in [`Ledger::seen`].
-pub(crate) const fn bit(when: When) -> u32 {
-    1 << when as u32
+/// A set of [`When`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Seen([u64; When::WORDS]);
+
+impl Seen {
+    #[inline]
+    pub(crate) const fn has(self, when: When) -> bool {
+        self.0[when.0 as usize / 64] >> (when.0 % 64) & 1 == 1
+    }
+}
+
+/// The set of that trigger alone.
+#[inline]
+pub(crate) const fn bit(when: When) -> Seen {
+    let mut seen = [0; When::WORDS];
+    seen[when.0 as usize / 64] = 1 << (when.0 % 64);
+    Seen(seen)
+}
+
+impl std::ops::BitOr for Seen {
+    type Output = Seen;
+
+    #[inline]
+    fn bitor(mut self, other: Seen) -> Seen {
+        self |= other;
+        self
+    }
+}
+
+impl std::ops::BitOrAssign for Seen {
+    #[inline]
+    fn bitor_assign(&mut self, other: Seen) {
+        for (word, new) in self.0.iter_mut().zip(other.0) {
+            *word |= new;
+        }
+    }
 }
 
 /// The frame that is judged, and where its findings go.
@@ -132,6 +170,12 @@ pub(crate) struct Cx<'a> {
     pub(crate) frame: FrameNo,
     pub(crate) stream: Stream,
     pub(crate) text: Option<&'a [u8]>,
+    /// The values of the text; `None` where there is no text, or where it is no JSON.
+    pub(crate) body: Option<Value<'a>>,
+    /// Where the text begins in the frame: not at its beginning in an array.
+    pub(crate) base: u32,
+    /// The frame stands outside any session: revision 2026-07-28 or later governs it.
+    pub(crate) is_stateless: bool,
     pub(crate) slips: &'a [&'a str],
     /// Milliseconds of the log; 0 where no time is kept.
     pub(crate) now_ms: u32,
@@ -141,14 +185,17 @@ pub(crate) struct Cx<'a> {
 
 impl Cx<'_> {
     /// The same place, for a member of the frame.
-    pub(crate) fn member<'b>(&'b mut self, text: &'b [u8]) -> Cx<'b> {
+    pub(crate) fn member<'b>(&'b mut self, member: &Member<'b>) -> Cx<'b> {
         Cx {
             ledger: self.ledger,
             party: self.party,
             link: self.link,
             frame: self.frame,
             stream: self.stream,
-            text: Some(text),
+            text: Some(member.text),
+            body: member.body,
+            base: self.base + member.at,
+            is_stateless: false,
             slips: self.slips,
             now_ms: self.now_ms,
             refused: self.refused,
@@ -162,20 +209,32 @@ impl Cx<'_> {
 
     #[cold]
     pub(crate) fn report(&mut self, case: Case<'_>) {
-        if self.is_expected(case.rule) {
+        let Some(rule) = case.rule.in_era(self.is_stateless) else {
+            return;
+        };
+        if self.is_expected(case.rule) || self.is_expected(rule) {
             return;
         }
+        let severity = match case.severity {
+            Some(severity) => severity,
+            None if self.is_stateless => rule.severity_at(Some(Revision::V2026_07_28)),
+            None => rule.severity_at(case.revision),
+        };
         let mut frames: Vec<FrameNo> = case.frames.iter().copied().filter(|&no| no != 0).collect();
         frames.dedup();
         self.ledger.add(Finding {
-            rule: case.rule.id,
+            rule: rule.id,
             verdict: case.verdict,
-            severity: case.severity,
+            severity,
             blame: case.blame,
             party: self.party,
             link: self.link,
             frames,
             message: case.message,
+            spot: case
+                .spot
+                .map(|spot| (spot.start as u32 + self.base, spot.end as u32 + self.base)),
+            knew: case.knew,
         });
     }
 }
@@ -184,8 +243,23 @@ impl Cx<'_> {
 pub(crate) struct Case<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: Verdict,
-    pub(crate) severity: Severity,
+    /// Another one than the rule's own.
+    pub(crate) severity: Option<Severity>,
+    /// The revision that governs the party.
+    pub(crate) revision: Option<Revision>,
     pub(crate) blame: Blame,
     pub(crate) frames: &'a [FrameNo],
+    /// The offending member, in the frame's text.
+    pub(crate) spot: Option<Range<usize>>,
+    pub(crate) knew: String,
     pub(crate) message: String,
+}
+
+/// A member of an array of messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) body: Option<Value<'a>>,
+    /// Where it begins in the array's text.
+    pub(crate) at: u32,
 }

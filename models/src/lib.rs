@@ -4,6 +4,7 @@
 //! [`Monitor`] judges a world exactly; [`Observer`] judges what somebody recorded, from where they
 //! stood. Both keep one [`Part`] for each party and link, and the same code decides for both.
 
+mod deep;
 pub mod examples;
 mod hangs;
 mod idset;

@@ -8,8 +8,10 @@ use mcpsim_traces::judge::{
     Blame, EndState, Ending, Finding, Judge, PartEvent, Severity, Sight, Verdict,
 };
 use mcpsim_traces::message::{Kind, Message, Method};
+use mcpsim_traces::scan::Scanner;
 
 use crate::hangs::{self, End, Reason, Report, Silence};
+use crate::observer::body_of;
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
@@ -20,6 +22,7 @@ use crate::rules::lifecycle::{INITIALIZED_MISSING, PEER_DIED};
 #[derive(Clone, Debug)]
 pub struct Monitor {
     ledger: Ledger,
+    scanner: Scanner,
 }
 
 /// More findings of one rule than this are counted and not kept.
@@ -36,6 +39,7 @@ impl Monitor {
     pub fn new() -> Monitor {
         Monitor {
             ledger: Ledger::new(FINDINGS_MAX),
+            scanner: Scanner::recording(),
         }
     }
 
@@ -63,6 +67,14 @@ impl Monitor {
             frame: sight.frame,
             stream: sight.stream,
             text: sight.text,
+            body: match sight.text {
+                Some(text) if sight.body.is_none() => {
+                    body_of(&mut self.scanner, text, sight.message)
+                }
+                _ => sight.body,
+            },
+            base: 0,
+            is_stateless: false,
             slips: sight.slips,
             now_ms: 0,
             refused: false,
@@ -77,6 +89,9 @@ impl Monitor {
             frame: 0,
             stream: 0,
             text: None,
+            body: None,
+            base: 0,
+            is_stateless: false,
             slips: &[],
             now_ms: 0,
             refused: false,
@@ -298,6 +313,8 @@ fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
         link: end.link,
         frames,
         message,
+        spot: None,
+        knew: String::new(),
     }
 }
 

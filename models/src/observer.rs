@@ -3,6 +3,8 @@
 use mcpsim_traces::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use mcpsim_traces::judge::{Blame, Ending, Finding, Severity, Vantage, Verdict};
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::scan::{Scanner, white};
+use mcpsim_traces::tape::Value;
 
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
@@ -70,6 +72,8 @@ pub struct Seen<'a> {
     pub message: &'a Message,
     /// Its bytes: batches and broken lines are judged by them.
     pub text: Option<&'a [u8]>,
+    /// Where the values lie in the text, if it was scanned by a recording scanner; else it is scanned again.
+    pub body: Option<Value<'a>>,
     /// When it was seen, in milliseconds.
     pub at_ms: Option<u64>,
     /// The exchange that carried it; 0 on a pipe.
@@ -149,6 +153,7 @@ pub struct Observer {
     /// A hang was reported, and the side has answered nothing since.
     is_hung: [bool; 2],
     finished: bool,
+    scanner: Scanner,
 }
 
 impl Observer {
@@ -191,6 +196,7 @@ impl Observer {
             stderr_full: [false; 2],
             is_hung: [false; 2],
             finished: false,
+            scanner: Scanner::recording(),
             options,
         }
     }
@@ -212,6 +218,9 @@ impl Observer {
             self.is_hung[from] = false;
         }
         let refused = seen.http_status.is_some_and(|status| status >= 400);
+        let body = seen
+            .body
+            .or_else(|| body_of(&mut self.scanner, seen.text?, seen.message));
         let (by, toward, party) = match seen.from {
             Role::Client => (&mut self.client, &mut self.server, self.options.client),
             Role::Server => (&mut self.server, &mut self.client, self.options.server),
@@ -223,6 +232,9 @@ impl Observer {
             frame: seen.frame,
             stream: seen.stream,
             text: seen.text,
+            body,
+            base: 0,
+            is_stateless: false,
             slips: &[],
             now_ms: self.now_ms,
             refused,
@@ -516,6 +528,9 @@ impl Observer {
             frame: first,
             stream: 0,
             text: None,
+            body: None,
+            base: 0,
+            is_stateless: false,
             slips: &[],
             now_ms: 0,
             refused: false,
@@ -712,6 +727,20 @@ impl Observer {
     }
 }
 
+/// Scans a frame's text again, where its values are not known.
+pub(crate) fn body_of<'a>(
+    scanner: &'a mut Scanner,
+    text: &'a [u8],
+    message: &Message,
+) -> Option<Value<'a>> {
+    if matches!(message.kind, Kind::Malformed | Kind::Batch) {
+        return None;
+    }
+    scanner.reset();
+    scanner.value(text, white(text, 0)).ok()?;
+    scanner.body(text)
+}
+
 fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
     Cx {
         ledger,
@@ -720,6 +749,9 @@ fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
         frame: 0,
         stream: 0,
         text: None,
+        body: None,
+        base: 0,
+        is_stateless: false,
         slips: &[],
         now_ms: 0,
         refused: false,

@@ -12,9 +12,11 @@ use mcpsim_traces::message::{
     Capabilities, Condition, Conditions, Kind, Message, Method, Revision, Shape, Version,
 };
 use mcpsim_traces::scan::{Scanner, unescape, white};
+use mcpsim_traces::tape::Value;
 
+use crate::deep::Deep;
 use crate::idset::{IdSet, Used};
-use crate::ledger::{Case, Cx, bit};
+use crate::ledger::{Case, Cx, Member, Seen, bit};
 use crate::opens::{Keyed, Opens};
 use crate::rules::ids::Taken;
 use crate::rules::transport_stdio::Run;
@@ -370,6 +372,8 @@ pub struct Part {
     pub(crate) answered: IdSet,
     pub(crate) tokens: Option<Box<Tokens>>,
     pub(crate) rare: Option<Box<Rare>>,
+    /// What payloads told; only where frames have their text.
+    pub(crate) deep: Option<Box<Deep>>,
 }
 
 /// Conditions of frames that break a rule of form: such a frame owes and is owed nothing.
@@ -412,6 +416,7 @@ impl Part {
             answered: IdSet::default(),
             tokens: None,
             rare: None,
+            deep: None,
         }
     }
 
@@ -514,7 +519,7 @@ impl Part {
 
     /// Whether a request of the client stands outside any session.
     #[inline]
-    fn is_stateless(&self, message: &Message) -> bool {
+    pub(crate) fn is_stateless(&self, message: &Message) -> bool {
         message.has(Condition::MetaVersion) && message.method != Method::Initialize
             || matches!(
                 message.method,
@@ -537,8 +542,52 @@ impl Part {
         frames: &[FrameNo],
         message: String,
     ) {
-        let severity = rule.severity_at(self.revision);
-        self.broken_at(cx, rule, severity, frames, message);
+        self.case(cx, rule, Verdict::Broken, None, frames, None, message);
+    }
+
+    /// As [`Part::broken`], for this frame, with the offending value.
+    #[cold]
+    pub(crate) fn broken_value(
+        &self,
+        cx: &mut Cx<'_>,
+        rule: &'static Rule,
+        value: Value<'_>,
+        message: String,
+    ) {
+        let frames = [cx.frame];
+        self.case(cx, rule, Verdict::Broken, None, &frames, Some(value), message);
+    }
+
+    /// As [`Part::broken_value`], with the frames that matter (the offending one last), the verdict and,
+    /// where it is not the rule's own, the severity.
+    #[cold]
+    #[expect(clippy::too_many_arguments)]
+    pub(crate) fn case(
+        &self,
+        cx: &mut Cx<'_>,
+        rule: &'static Rule,
+        verdict: Verdict,
+        severity: Option<Severity>,
+        frames: &[FrameNo],
+        value: Option<Value<'_>>,
+        message: String,
+    ) {
+        cx.report(Case {
+            rule,
+            verdict,
+            severity,
+            revision: self.revision,
+            blame: Blame::from(self.role),
+            frames,
+            spot: value.map(Value::span),
+            knew: self.knowledge(),
+            message,
+        });
+    }
+
+    /// What the party knew, in a sentence.
+    fn knowledge(&self) -> String {
+        String::new()
     }
 
     #[cold]
@@ -550,14 +599,7 @@ impl Part {
         frames: &[FrameNo],
         message: String,
     ) {
-        cx.report(Case {
-            rule,
-            verdict: Verdict::Broken,
-            severity,
-            blame: Blame::from(self.role),
-            frames,
-            message,
-        });
+        self.case(cx, rule, Verdict::Broken, Some(severity), frames, None, message);
     }
 
     #[cold]
@@ -568,14 +610,7 @@ impl Part {
         frames: &[FrameNo],
         message: String,
     ) {
-        cx.report(Case {
-            rule,
-            verdict: Verdict::Unsure,
-            severity: rule.severity_at(self.revision),
-            blame: Blame::from(self.role),
-            frames,
-            message,
-        });
+        self.case(cx, rule, Verdict::Unsure, None, frames, None, message);
     }
 
     // Frames.
@@ -583,7 +618,8 @@ impl Part {
     /// The party sent this frame.
     #[inline]
     pub(crate) fn by(&mut self, cx: &mut Cx<'_>, message: &Message) {
-        let mut seen = bit(When::Frame) | bit(When::Line);
+        let mut seen = bit(When::FRAME) | bit(When::LINE);
+        cx.is_stateless = self.is_outside(cx, message, true);
         if self.rare.is_some() {
             self.settle_run_before(cx, message);
         }
@@ -593,48 +629,51 @@ impl Part {
         }
         match message.kind {
             Kind::Request => {
-                seen |= bit(When::Call) | bit(When::Request);
+                seen |= bit(When::CALL) | bit(When::REQUEST);
                 seen |= bit(if self.role == Role::Client {
-                    When::ClientCall
+                    When::CLIENT_CALL
                 } else {
-                    When::ServerCall
+                    When::SERVER_CALL
                 });
                 if message.method == Method::Initialize {
-                    seen |= bit(When::Initialize);
+                    seen |= bit(When::INITIALIZE);
                 }
                 self.request_by(cx, message, is_bad);
+                self.deep_by(cx, message);
             }
             Kind::Notification => {
-                seen |= bit(When::Call) | bit(When::Notification);
+                seen |= bit(When::CALL) | bit(When::NOTIFICATION);
                 seen |= bit(if self.role == Role::Client {
-                    When::ClientCall
+                    When::CLIENT_CALL
                 } else {
-                    When::ServerCall
+                    When::SERVER_CALL
                 });
                 seen |= match message.method {
-                    Method::Cancelled => bit(When::Cancel),
-                    Method::Progress => bit(When::Progress) | bit(When::Token),
-                    Method::Initialized => bit(When::Initialized),
-                    _ => 0,
+                    Method::Cancelled => bit(When::CANCEL),
+                    Method::Progress => bit(When::PROGRESS) | bit(When::TOKEN),
+                    Method::Initialized => bit(When::INITIALIZED),
+                    _ => Seen::default(),
                 };
                 self.notification_by(cx, message);
+                self.deep_by(cx, message);
             }
             Kind::Result | Kind::Error => {
-                seen |= bit(When::Response);
+                self.deep_by(cx, message);
+                seen |= bit(When::RESPONSE);
                 if message.kind == Kind::Result {
                     seen |= bit(if self.role == Role::Client {
-                        When::ClientResult
+                        When::CLIENT_RESULT
                     } else {
-                        When::ServerResult
+                        When::SERVER_RESULT
                     });
                     if message.shape == Shape::Initialize {
-                        seen |= bit(When::Initialize);
+                        seen |= bit(When::INITIALIZE);
                     }
                 }
                 self.response_by(cx, message, is_bad);
             }
             Kind::Batch => {
-                seen |= bit(When::Batch);
+                seen |= bit(When::BATCH);
                 self.batch_by(cx, message);
             }
             Kind::Malformed => self.malformed_by(cx, message),
@@ -646,12 +685,22 @@ impl Part {
     #[inline]
     pub(crate) fn toward(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let fact = self.now();
+        cx.is_stateless = self.is_outside(cx, message, false);
         self.flags &= !flag::LAST_IN_CANCEL;
         let is_bad = message.conditions.intersects(BAD);
         match message.kind {
-            Kind::Request => self.request_toward(cx, message, fact, is_bad),
-            Kind::Notification => self.notification_toward(cx, message, fact),
-            Kind::Result | Kind::Error => self.response_toward(cx, message, fact),
+            Kind::Request => {
+                self.request_toward(cx, message, fact, is_bad);
+                self.deep_toward(cx, message, fact);
+            }
+            Kind::Notification => {
+                self.notification_toward(cx, message, fact);
+                self.deep_toward(cx, message, fact);
+            }
+            Kind::Result | Kind::Error => {
+                self.deep_toward(cx, message, fact);
+                self.response_toward(cx, message, fact);
+            }
             Kind::Batch => self.batch_toward(cx, message),
             Kind::Malformed => {
                 self.unread();
@@ -843,6 +892,7 @@ impl Part {
 
     pub(crate) fn drop_own(&mut self, at: usize) {
         let own = self.own.remove(at);
+        self.deep_forget(own.id, true);
         if let Some(tokens) = &mut self.tokens {
             tokens.own.remove(own.id);
         }
@@ -851,6 +901,7 @@ impl Part {
     /// Takes an inbound request out; the masks of own requests follow.
     pub(crate) fn drop_in(&mut self, at: usize) -> In {
         let request = self.inn.remove(at);
+        self.deep_forget(request.id, false);
         if !self.own.is_empty() && !self.own.is_large() && at < 32 {
             let low = (1u32 << at) - 1;
             for own in self.own.iter_mut() {
@@ -1148,12 +1199,15 @@ impl Part {
     }
 
     /// Hands each member of an array that parses to `use_member`.
-    pub(crate) fn members(text: &[u8], mut use_member: impl FnMut(&[u8], &Message)) {
+    pub(crate) fn members(text: &[u8], mut use_member: impl FnMut(&Member<'_>, &Message)) {
         let mut walk = Scanner::new();
-        let mut scanner = Scanner::new();
+        let mut scanner = Scanner::recording();
         for range in batch_members(text, &mut walk) {
-            let member = &text[range];
-            use_member(member, &classify(member, &mut scanner).message);
+            let at = range.start as u32;
+            let text = &text[range];
+            let found = classify(text, &mut scanner);
+            let body = scanner.body(text).filter(|_| found.fault.is_none());
+            use_member(&Member { text, body, at }, &found.message);
         }
     }
 
@@ -1191,6 +1245,9 @@ impl Part {
         }
         if let Some(rare) = &self.rare {
             rare.encode(encoder);
+        }
+        if let Some(deep) = &self.deep {
+            deep.encode(encoder);
         }
     }
 }
@@ -1309,6 +1366,9 @@ mod tests {
                     frame: 0,
                     stream: 0,
                     text: None,
+                    body: None,
+                    base: 0,
+                    is_stateless: false,
                     slips: &[],
                     now_ms: 0,
                     refused: false,
@@ -1339,6 +1399,9 @@ mod tests {
                 frame: number,
                 stream: 0,
                 text: None,
+                body: None,
+                base: 0,
+                is_stateless: false,
                 slips: &[],
                 now_ms: number,
                 refused: false,

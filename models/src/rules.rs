@@ -1,7 +1,7 @@
 //! The rule table: one row for each rule, kept beside the code that decides it.
 
 use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::Revision;
+use mcpsim_traces::message::{Method, Revision};
 
 pub(crate) mod batch;
 pub(crate) mod cancellation;
@@ -184,27 +184,92 @@ impl Needs {
     }
 }
 
-/// What has to be seen for a rule to be kept rather than idle: one bit each.
+/// What has to be seen for a rule to be kept rather than idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum When {
-    Frame,
-    Call,
-    Request,
-    Notification,
-    Response,
-    ClientCall,
-    ServerCall,
-    ClientResult,
-    ServerResult,
-    Initialize,
-    Initialized,
-    Cancel,
-    Progress,
-    Token,
-    Batch,
-    Line,
-    Peer,
+pub(crate) struct When(pub(crate) u8);
+
+impl When {
+    /// Words of a set of these.
+    pub(crate) const WORDS: usize = 4;
+    /// Any frame.
+    pub(crate) const FRAME: When = When(0);
+    /// A request or a notification.
+    pub(crate) const CALL: When = When(1);
+    /// A request.
+    pub(crate) const REQUEST: When = When(2);
+    /// A notification.
+    pub(crate) const NOTIFICATION: When = When(3);
+    /// A response.
+    pub(crate) const RESPONSE: When = When(4);
+    /// A request or a notification of the client.
+    pub(crate) const CLIENT_CALL: When = When(5);
+    /// A request or a notification of the server.
+    pub(crate) const SERVER_CALL: When = When(6);
+    /// A result of the client.
+    pub(crate) const CLIENT_RESULT: When = When(7);
+    /// A result of the server.
+    pub(crate) const SERVER_RESULT: When = When(8);
+    /// initialize, or its answer.
+    pub(crate) const INITIALIZE: When = When(9);
+    /// notifications/initialized.
+    pub(crate) const INITIALIZED: When = When(10);
+    /// A cancellation.
+    pub(crate) const CANCEL: When = When(11);
+    /// A progress notification.
+    pub(crate) const PROGRESS: When = When(12);
+    /// A progress token.
+    pub(crate) const TOKEN: When = When(13);
+    /// An array of messages.
+    pub(crate) const BATCH: When = When(14);
+    /// A line on a pipe.
+    pub(crate) const LINE: When = When(15);
+    /// Any peer.
+    pub(crate) const PEER: When = When(16);
+    /// HTTP metadata of an exchange.
+    pub(crate) const HTTP: When = When(17);
+    /// A cursor in a request.
+    pub(crate) const CURSOR: When = When(18);
+    /// structuredContent, or the result of a tool with an outputSchema.
+    pub(crate) const STRUCTURED: When = When(19);
+    /// A request outside any session.
+    pub(crate) const STATELESS: When = When(20);
+    /// A task in a request, a result or a notification.
+    pub(crate) const TASK: When = When(21);
+    /// A content block.
+    pub(crate) const CONTENT: When = When(22);
+    /// A `_meta` member.
+    pub(crate) const META: When = When(23);
+    /// A call of a tool whose inputSchema is known.
+    pub(crate) const TOOL_ARGUMENTS: When = When(24);
+    /// A result of server/discover.
+    pub(crate) const DISCOVERED: When = When(25);
+    /// A result that asks for input.
+    pub(crate) const INPUT_REQUIRED: When = When(26);
+    /// A request with answers to what was asked.
+    pub(crate) const RETRY: When = When(27);
+    /// A frame of a subscription.
+    pub(crate) const SUBSCRIPTION: When = When(28);
+    /// A result outside any session.
+    pub(crate) const STATELESS_RESULT: When = When(29);
+    /// An error outside any session.
+    pub(crate) const STATELESS_ERROR: When = When(30);
+    /// A server-sent event.
+    pub(crate) const SSE: When = When(31);
+
+    /// A request or notification of that method.
+    pub(crate) const fn call(method: Method) -> When {
+        When(64 + method as u8)
+    }
+
+    /// A result of that method.
+    pub(crate) const fn result(method: Method) -> When {
+        When(128 + method as u8)
+    }
+
+    /// An error in answer to that method.
+    pub(crate) const fn error(method: Method) -> When {
+        When(192 + method as u8)
+    }
 }
 
 /// One rule.
@@ -241,9 +306,90 @@ pub struct Rule {
     /// What a log must hold for it to be decided.
     pub needs: Needs,
     pub(crate) when: When,
+    /// The rule of the same duty under 2026-07-28, where that is another row; empty where there is none.
+    pub(crate) twin: &'static str,
 }
 
+/// What most rows of the revisions with a handshake have in common: a MUST of all four, an error.
+pub(crate) const MUST: Rule = Rule {
+    id: "",
+    category: Category::Envelope,
+    level: Level::Must,
+    level_by: &[],
+    basis: Basis::Schema,
+    severity: Severity::Error,
+    severity_by: &[],
+    side: Side::Sender,
+    from: Revision::V2024_11_05,
+    until: Revision::V2025_11_25,
+    source: "",
+    says: "",
+    why: "",
+    tier: 1,
+    needs: Needs::Frame,
+    when: When::FRAME,
+    twin: "",
+};
+
+/// A SHOULD of those revisions: a warning.
+pub(crate) const SHOULD: Rule = Rule {
+    level: Level::Should,
+    basis: Basis::Text,
+    severity: Severity::Warning,
+    tier: 2,
+    ..MUST
+};
+
+/// Something worth a note under those revisions.
+pub(crate) const NOTE: Rule = Rule {
+    level: Level::Should,
+    basis: Basis::Text,
+    severity: Severity::Note,
+    tier: 3,
+    ..MUST
+};
+
+/// A MUST of 2026-07-28: an error.
+pub(crate) const STATELESS_MUST: Rule = Rule {
+    basis: Basis::Text,
+    from: Revision::V2026_07_28,
+    until: Revision::V2026_07_28,
+    when: When::STATELESS,
+    ..MUST
+};
+
+/// A SHOULD of 2026-07-28: a warning.
+pub(crate) const STATELESS_SHOULD: Rule = Rule {
+    level: Level::Should,
+    severity: Severity::Warning,
+    tier: 2,
+    ..STATELESS_MUST
+};
+
+/// Something worth a note under 2026-07-28.
+pub(crate) const STATELESS_NOTE: Rule = Rule {
+    level: Level::Should,
+    severity: Severity::Note,
+    tier: 3,
+    ..STATELESS_MUST
+};
+
 impl Rule {
+    /// The row of this duty for a frame inside a session, or outside any; `None` where that era has no
+    /// such duty.
+    pub(crate) fn in_era(&'static self, is_stateless: bool) -> Option<&'static Rule> {
+        match (is_stateless, self.until) {
+            (false, _) if self.from == Revision::V2026_07_28 => None,
+            (false, _) | (true, Revision::V2026_07_28) => Some(self),
+            (true, _) => rule(self.twin),
+        }
+    }
+
+    /// Whether the revision has this rule.
+    pub fn is_in(&self, revision: Revision) -> bool {
+        (self.from..=self.until).contains(&revision)
+    }
+
     /// The level under that revision, or in general.
     pub fn level_at(&self, revision: Option<Revision>) -> Level {
         at(self.level_by, revision).unwrap_or(self.level)

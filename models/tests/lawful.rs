@@ -237,6 +237,7 @@ impl World {
         let sight = Sight {
             message: &frame.message,
             text: None,
+            body: None,
             frame: frame.number,
             party: PartyId(party as u8),
             link: LinkId(0),
@@ -769,6 +770,7 @@ impl World {
                     from: frame.from,
                     message: &frame.message,
                     text: None,
+                    body: None,
                     at_ms: None,
                     stream: frame.stream,
                     ended: true,

@@ -58,6 +58,7 @@ impl Log {
             from,
             message,
             text,
+            body: None,
             at_ms: Some(self.at_ms),
             stream: 0,
             ended: true,

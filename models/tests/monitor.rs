@@ -69,6 +69,7 @@ impl Stage {
         let sight = Sight {
             message,
             text: None,
+            body: None,
             frame: if self.numbered { self.frames } else { 0 },
             party: PartyId(end.0),
             link: LinkId(link),
@@ -419,6 +420,7 @@ fn slips_on_purpose_are_not_reported() {
     let sight = Sight {
         message: &message,
         text: None,
+        body: None,
         frame: 1,
         party: PartyId(0),
         link: LinkId(0),

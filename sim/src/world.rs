@@ -720,6 +720,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         let sight = Sight {
             message: &sent.message,
             text: sent.raw.as_deref(),
+            body: None,
             frame: self.frames,
             party: id,
             link,
@@ -851,6 +852,7 @@ fn sight_of<'a>(frame: &'a Frame, party: PartyId, flight: &Flight) -> Sight<'a> 
     Sight {
         message: &frame.message,
         text: frame.raw.as_deref(),
+        body: None,
         frame: frame.number,
         party,
         link: flight.link,

@@ -81,6 +81,8 @@ impl Judge for InOrder {
                 link: sight.link,
                 frames: vec![sight.frame],
                 message: "an answer overtook an older one".into(),
+                spot: None,
+                knew: String::new(),
             }),
             _ => part.retain(|&open| open != id),
         }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use crate::encode::Encoder;
 use crate::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use crate::message::Message;
+use crate::tape::Value;
 
 /// Where the observer stood; it decides what may be concluded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -156,6 +157,10 @@ pub struct Finding {
     pub frames: Vec<FrameNo>,
     /// What happened and what would have been right, in one sentence.
     pub message: String,
+    /// Where the offending member lies in the text of the last frame, in bytes.
+    pub spot: Option<(u32, u32)>,
+    /// What the party knew at that time, in one sentence; may be empty.
+    pub knew: String,
 }
 
 /// One frame as a judge sees it.
@@ -165,6 +170,8 @@ pub struct Sight<'a> {
     pub message: &'a Message,
     /// The frame's bytes, where there are any: always in a log, in a simulation for raw frames.
     pub text: Option<&'a [u8]>,
+    /// Where the values lie in the text, if whoever asks has scanned it already; else the judge does.
+    pub body: Option<Value<'a>>,
     /// The frame's number; 0 where the judge keeps no index (its state is then canonical).
     pub frame: FrameNo,
     /// The party whose part is asked.

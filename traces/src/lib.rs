@@ -14,3 +14,4 @@ pub mod render;
 pub mod scan;
 pub mod show;
 pub mod sniff;
+pub mod tape;

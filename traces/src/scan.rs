@@ -1,5 +1,7 @@
 //! JSON grammar over bytes (RFC 8259): finds where values end, strictly, without recursion and without a tree.
 
+use crate::tape::{Tape, Value, ValueKind};
+
 /// Why bytes are not JSON, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -56,13 +58,15 @@ enum Block {
 
 /// Scans JSON values; keeps its stack of open arrays and objects between calls, one bit a level, so
 /// that any depth is fine and nothing is allocated on the usual path.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Scanner {
     /// Bit set: an object is open at that level; clear: an array.
     open: Vec<u64>,
     depth: usize,
     depth_max: usize,
     lone_surrogate: bool,
+    /// Where the values lie, if that is asked for.
+    tape: Tape,
 }
 
 impl Scanner {
@@ -71,12 +75,35 @@ impl Scanner {
         Scanner::default()
     }
 
-    /// Forgets what earlier frames had: depth and surrogates.
+    /// A scanner that writes down where the values lie: [`Scanner::body`] reads it.
+    pub fn recording() -> Scanner {
+        Scanner {
+            tape: Tape::recording(),
+            ..Scanner::default()
+        }
+    }
+
+    /// Forgets what earlier frames had: depth, surrogates, places.
     #[inline]
     pub fn reset(&mut self) {
         self.depth = 0;
         self.depth_max = 0;
         self.lone_surrogate = false;
+        self.tape.clear();
+    }
+
+    /// The first value that was scanned since [`Scanner::reset`], of the text that was scanned: it
+    /// must have been scanned without a fault. `None` where nothing was recorded, or more than a tape
+    /// holds ([`Scanner::is_tape_cut`]).
+    #[inline]
+    pub fn body<'a>(&'a self, text: &'a [u8]) -> Option<Value<'a>> {
+        self.tape.root(text)
+    }
+
+    /// Whether the text had more values than are written down.
+    #[inline]
+    pub fn is_tape_cut(&self) -> bool {
+        self.tape.is_cut()
     }
 
     /// The deepest nesting below the values scanned since [`Scanner::reset`].
@@ -117,30 +144,42 @@ impl Scanner {
         loop {
             at = match bytes.get(at) {
                 None => return fault(at, FaultKind::End),
-                Some(b'"') => self.string(bytes, at)?,
+                Some(b'"') => {
+                    let end = self.string(bytes, at)?;
+                    self.tape.leaf(ValueKind::Text, at, end);
+                    end
+                }
                 Some(b'{') => {
                     self.push(true);
+                    self.tape.open(ValueKind::Object, at);
                     at = white(bytes, at + 1);
                     if bytes.get(at) != Some(&b'}') {
                         at = self.member_name(bytes, at)?;
                         continue;
                     }
                     self.depth -= 1;
+                    self.tape.close(at + 1);
                     at + 1
                 }
                 Some(b'[') => {
                     self.push(false);
+                    self.tape.open(ValueKind::Array, at);
                     at = white(bytes, at + 1);
                     if bytes.get(at) != Some(&b']') {
                         continue;
                     }
                     self.depth -= 1;
+                    self.tape.close(at + 1);
                     at + 1
                 }
-                Some(b'-' | b'0'..=b'9') => number(bytes, at)?,
-                Some(b't') => literal(bytes, at, b"true")?,
-                Some(b'f') => literal(bytes, at, b"false")?,
-                Some(b'n') => literal(bytes, at, b"null")?,
+                Some(b'-' | b'0'..=b'9') => {
+                    let end = number(bytes, at)?;
+                    self.tape.leaf(ValueKind::Number, at, end);
+                    end
+                }
+                Some(b't') => self.word(bytes, at, b"true", ValueKind::True)?,
+                Some(b'f') => self.word(bytes, at, b"false", ValueKind::False)?,
+                Some(b'n') => self.word(bytes, at, b"null", ValueKind::Null)?,
                 Some(b'N') => return not_a_number(bytes, at, b"NaN"),
                 Some(b'I') => return not_a_number(bytes, at, b"Infinity"),
                 Some(_) => return fault(at, FaultKind::Unexpected),
@@ -164,6 +203,7 @@ impl Scanner {
                     (Some(b'}'), true) | (Some(b']'), false) => {
                         self.depth -= 1;
                         at += 1;
+                        self.tape.close(at);
                     }
                     _ => return fault(at, FaultKind::Unexpected),
                 }
@@ -176,9 +216,17 @@ impl Scanner {
     fn member_name(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
         expect(bytes, at, b'"')?;
         let end = self.string(bytes, at)?;
+        self.tape.leaf(ValueKind::Text, at, end);
         let colon = white(bytes, end);
         expect(bytes, colon, b':')?;
         Ok(white(bytes, colon + 1))
+    }
+
+    #[inline]
+    fn word(&mut self, bytes: &[u8], at: usize, word: &[u8], kind: ValueKind) -> Scan<usize> {
+        let end = literal(bytes, at, word)?;
+        self.tape.leaf(kind, at, end);
+        Ok(end)
     }
 
     /// A string that begins with its quote at `at`; returns the offset after the closing quote.
@@ -341,20 +389,26 @@ impl Scanner {
         mut member: impl FnMut(&mut Scanner, &[u8], usize) -> Scan<usize>,
     ) -> Scan<usize> {
         expect(bytes, at, b'{')?;
+        self.tape.open(ValueKind::Object, at);
         let mut at = white(bytes, at + 1);
         if bytes.get(at) == Some(&b'}') {
+            self.tape.close(at + 1);
             return Ok(at + 1);
         }
         loop {
             expect(bytes, at, b'"')?;
             let end = self.string(bytes, at)?;
+            self.tape.leaf(ValueKind::Text, at, end);
             let name = &bytes[at + 1..end - 1];
             let colon = white(bytes, end);
             expect(bytes, colon, b':')?;
             at = white(bytes, member(self, name, white(bytes, colon + 1))?);
             match bytes.get(at) {
                 Some(b',') => at = white(bytes, at + 1),
-                Some(b'}') => return Ok(at + 1),
+                Some(b'}') => {
+                    self.tape.close(at + 1);
+                    return Ok(at + 1);
+                }
                 Some(_) => return fault(at, FaultKind::Unexpected),
                 None => return fault(at, FaultKind::End),
             }

@@ -216,6 +216,8 @@ fn findings() -> Vec<StoryFinding> {
         link: LINK,
         frames: frames.to_vec(),
         message: message.into(),
+        spot: None,
+        knew: String::new(),
     };
     [
         finding(

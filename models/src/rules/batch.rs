@@ -33,7 +33,8 @@ pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     why: "Most peers drop an array whole, and everything in it; some end.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Batch,
+    when: When::BATCH,
+    twin: "",
 };
 
 pub(crate) const BATCH_EMPTY: Rule = Rule {
@@ -52,7 +53,8 @@ pub(crate) const BATCH_EMPTY: Rule = Rule {
     why: "There is nothing to answer.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Batch,
+    when: When::BATCH,
+    twin: "",
 };
 
 pub(crate) const BATCH_INITIALIZE: Rule = Rule {
@@ -71,7 +73,8 @@ pub(crate) const BATCH_INITIALIZE: Rule = Rule {
     why: "Whether batches are allowed is not agreed before its answer.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Batch,
+    when: When::BATCH,
+    twin: "",
 };
 
 pub(crate) const BATCH_MIXED: Rule = Rule {
@@ -90,7 +93,8 @@ pub(crate) const BATCH_MIXED: Rule = Rule {
     why: "A receiver chooses by the first member what the array is.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Batch,
+    when: When::BATCH,
+    twin: "",
 };
 
 pub(crate) const BATCH_NESTED: Rule = Rule {
@@ -109,7 +113,8 @@ pub(crate) const BATCH_NESTED: Rule = Rule {
     why: "An array or a scalar inside is no message.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Batch,
+    when: When::BATCH,
+    twin: "",
 };
 
 pub(crate) const BATCH_ANSWERS: Rule = Rule {
@@ -128,7 +133,8 @@ pub(crate) const BATCH_ANSWERS: Rule = Rule {
     why: "An array with two answers for one id leaves the reader to guess; a missing answer is `request-unanswered`.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Batch,
+    when: When::BATCH,
+    twin: "",
 };
 
 /// The rows of this category.

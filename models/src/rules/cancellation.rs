@@ -27,7 +27,8 @@ pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
     why: "It withdraws nothing: what was meant runs on.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const CANCEL_PEERS_REQUEST: Rule = Rule {
@@ -46,7 +47,8 @@ pub(crate) const CANCEL_PEERS_REQUEST: Rule = Rule {
     why: "To stop serving a request, answer it with an error.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
@@ -66,7 +68,8 @@ pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
         means that finished requests stay in the client's table.",
     tier: 2,
     needs: Needs::OffenderLog,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const CANCEL_INITIALIZE: Rule = Rule {
@@ -85,7 +88,8 @@ pub(crate) const CANCEL_INITIALIZE: Rule = Rule {
     why: "There is nothing to go back to: some servers obey and never answer, and the session is neither open nor closed.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const CANCEL_REQUEST_ID_MISSING: Rule = Rule {
@@ -104,7 +108,8 @@ pub(crate) const CANCEL_REQUEST_ID_MISSING: Rule = Rule {
     why: "It withdraws nothing.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const CANCEL_ID_TYPE_MISMATCH: Rule = Rule {
@@ -123,7 +128,8 @@ pub(crate) const CANCEL_ID_TYPE_MISMATCH: Rule = Rule {
     why: "A strict receiver finds no such request and goes on; a lenient one may cancel another.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const CANCEL_TWICE: Rule = Rule {
@@ -142,7 +148,8 @@ pub(crate) const CANCEL_TWICE: Rule = Rule {
     why: "Useless, and a sign that two timers watch one request.",
     tier: 3,
     needs: Needs::SameDirection,
-    when: When::Cancel,
+    when: When::CANCEL,
+    twin: "",
 };
 
 pub(crate) const RESPONSE_AFTER_CANCEL_RECEIVED: Rule = Rule {
@@ -161,7 +168,8 @@ pub(crate) const RESPONSE_AFTER_CANCEL_RECEIVED: Rule = Rule {
     why: "Answering is right all the same where the work was done or cannot be stopped, so this is never more than a note.",
     tier: 3,
     needs: Needs::OffenderLog,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const CANCEL_ANSWERED: Rule = Rule {
@@ -180,7 +188,8 @@ pub(crate) const CANCEL_ANSWERED: Rule = Rule {
     why: "The canceller waits for nothing, and the two may have crossed.",
     tier: 2,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 /// The rows of this category.

@@ -32,7 +32,8 @@ pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
     why: "The server said that it has none; the refusal that follows is right.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_RESOURCES_NOT_DECLARED: Rule = Rule {
@@ -57,7 +58,8 @@ pub(crate) const CAP_RESOURCES_NOT_DECLARED: Rule = Rule {
     why: "The server said that it has none; the refusal that follows is right.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_PROMPTS_NOT_DECLARED: Rule = Rule {
@@ -82,7 +84,8 @@ pub(crate) const CAP_PROMPTS_NOT_DECLARED: Rule = Rule {
     why: "The server said that it has none; the refusal that follows is right.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_LOGGING_NOT_DECLARED: Rule = Rule {
@@ -107,7 +110,8 @@ pub(crate) const CAP_LOGGING_NOT_DECLARED: Rule = Rule {
     why: "The server said that it does not log to the client.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_COMPLETIONS_NOT_DECLARED: Rule = Rule {
@@ -129,7 +133,8 @@ pub(crate) const CAP_COMPLETIONS_NOT_DECLARED: Rule = Rule {
     why: "2024-11-05 has no such capability, so there the request is free.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_SUBSCRIBE_NOT_DECLARED: Rule = Rule {
@@ -154,7 +159,8 @@ pub(crate) const CAP_SUBSCRIBE_NOT_DECLARED: Rule = Rule {
     why: "`resources` alone promises no updates.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const SERVER_SERVES_UNDECLARED: Rule = Rule {
@@ -173,7 +179,8 @@ pub(crate) const SERVER_SERVES_UNDECLARED: Rule = Rule {
     why: "Clients that keep to the capabilities never find what was not declared.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ServerResult,
+    when: When::SERVER_RESULT,
+    twin: "",
 };
 
 pub(crate) const LOG_WITHOUT_CAPABILITY: Rule = Rule {
@@ -192,7 +199,8 @@ pub(crate) const LOG_WITHOUT_CAPABILITY: Rule = Rule {
     why: "Clients that keep to the capabilities have no handler; strict ones close the session.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const TOOLS_LIST_CHANGED_UNDECLARED: Rule = Rule {
@@ -214,7 +222,8 @@ pub(crate) const TOOLS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
     tier: 2,
     needs: Needs::SameDirection,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const PROMPTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
@@ -236,7 +245,8 @@ pub(crate) const PROMPTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
     tier: 2,
     needs: Needs::SameDirection,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const RESOURCES_LIST_CHANGED_UNDECLARED: Rule = Rule {
@@ -258,7 +268,8 @@ pub(crate) const RESOURCES_LIST_CHANGED_UNDECLARED: Rule = Rule {
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
     tier: 2,
     needs: Needs::SameDirection,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_ROOTS_NOT_DECLARED: Rule = Rule {
@@ -283,7 +294,8 @@ pub(crate) const CAP_ROOTS_NOT_DECLARED: Rule = Rule {
     why: "The client said that it has none; some clients never answer what they did not declare.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_SAMPLING_NOT_DECLARED: Rule = Rule {
@@ -308,7 +320,8 @@ pub(crate) const CAP_SAMPLING_NOT_DECLARED: Rule = Rule {
     why: "The client has no model to ask; some clients never answer what they did not declare, and the tool call hangs.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const CAP_ELICITATION_NOT_DECLARED: Rule = Rule {
@@ -327,7 +340,8 @@ pub(crate) const CAP_ELICITATION_NOT_DECLARED: Rule = Rule {
     why: "The client has nobody to ask; the tool call hangs or fails.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const CLIENT_SERVES_UNDECLARED: Rule = Rule {
@@ -346,7 +360,8 @@ pub(crate) const CLIENT_SERVES_UNDECLARED: Rule = Rule {
     why: "Servers that keep to the capabilities never ask for what was not declared.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientResult,
+    when: When::CLIENT_RESULT,
+    twin: "",
 };
 
 pub(crate) const ROOTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
@@ -368,7 +383,8 @@ pub(crate) const ROOTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     why: "The server was told that there would be none.",
     tier: 2,
     needs: Needs::SameDirection,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 /// The rows of this category.

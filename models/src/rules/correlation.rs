@@ -25,7 +25,8 @@ pub(crate) const RESPONSE_UNKNOWN_ID: Rule = Rule {
     why: "An answer to nothing is dropped; the request that it was meant for stays open.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const DUPLICATE_RESPONSE: Rule = Rule {
@@ -44,7 +45,8 @@ pub(crate) const DUPLICATE_RESPONSE: Rule = Rule {
     why: "The second answer finds nothing waiting: some clients end the session, and what it says may contradict the first.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
@@ -64,7 +66,8 @@ pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
         all the same. On a pipe its usual form is an error without an id, whose only proof is the order: that is a warning.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
@@ -85,7 +88,8 @@ pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
         stops proves nothing.",
     tier: 1,
     needs: Needs::Time,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 pub(crate) const REQUEST_WRONG_DIRECTION: Rule = Rule {
@@ -104,7 +108,8 @@ pub(crate) const REQUEST_WRONG_DIRECTION: Rule = Rule {
     why: "A server has no tools/call to send, a client no sampling: the other side has no handler for it.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
@@ -123,7 +128,8 @@ pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
     why: "The other side has no use for it; it usually means that a proxy echoes or that roles are mixed up.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Notification,
+    when: When::NOTIFICATION,
+    twin: "",
 };
 
 /// The rows of this category.

@@ -27,7 +27,8 @@ pub(crate) const JSONRPC_VERSION: Rule = Rule {
     why: "The tag is how a reader knows that the object is a message at all; a strict reader drops what has none.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const MESSAGE_NOT_OBJECT: Rule = Rule {
@@ -46,7 +47,8 @@ pub(crate) const MESSAGE_NOT_OBJECT: Rule = Rule {
     why: "A bare string, number, boolean or null says neither what it is nor whom it answers; readers drop it or end.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const UNPARSABLE_MESSAGE: Rule = Rule {
@@ -66,7 +68,8 @@ pub(crate) const UNPARSABLE_MESSAGE: Rule = Rule {
         is lost. Often two writers shared the pipe without a lock.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const MESSAGE_KIND_UNCLEAR: Rule = Rule {
@@ -85,7 +88,8 @@ pub(crate) const MESSAGE_KIND_UNCLEAR: Rule = Rule {
     why: "Without `method`, `result` or `error` (or with a method and an answer at once) each reader guesses differently.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const RESPONSE_RESULT_AND_ERROR: Rule = Rule {
@@ -105,7 +109,8 @@ pub(crate) const RESPONSE_RESULT_AND_ERROR: Rule = Rule {
         other sees failure. It counts for both members whatever their values.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const METHOD_NOT_STRING: Rule = Rule {
@@ -124,7 +129,8 @@ pub(crate) const METHOD_NOT_STRING: Rule = Rule {
     why: "A dispatcher has nothing to look up.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const PARAMS_NOT_OBJECT: Rule = Rule {
@@ -143,7 +149,8 @@ pub(crate) const PARAMS_NOT_OBJECT: Rule = Rule {
     why: "This protocol has named parameters only; arrays and null are refused by typed readers.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Call,
+    when: When::CALL,
+    twin: "",
 };
 
 pub(crate) const RESULT_NOT_OBJECT: Rule = Rule {
@@ -162,7 +169,8 @@ pub(crate) const RESULT_NOT_OBJECT: Rule = Rule {
     why: "An empty acknowledgement is `{}`; null and scalars fail in typed readers.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const ERROR_OBJECT_SHAPE: Rule = Rule {
@@ -181,7 +189,8 @@ pub(crate) const ERROR_OBJECT_SHAPE: Rule = Rule {
     why: "Without them a client can neither show nor sort the failure.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const ERROR_CODE_NOT_INTEGER: Rule = Rule {
@@ -200,7 +209,8 @@ pub(crate) const ERROR_CODE_NOT_INTEGER: Rule = Rule {
     why: "Codes are compared as integers; a string or a fraction matches none.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const NOT_UTF8: Rule = Rule {
@@ -219,7 +229,8 @@ pub(crate) const NOT_UTF8: Rule = Rule {
     why: "Line readers that decode strictly end the session on the first bad byte.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const JSON_DUPLICATE_KEYS: Rule = Rule {
@@ -239,7 +250,8 @@ pub(crate) const JSON_DUPLICATE_KEYS: Rule = Rule {
     why: "Readers disagree on which one wins, so two peers can see two different messages. A note: JSON only advises against it.",
     tier: 3,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 pub(crate) const RPC_RESERVED_METHOD: Rule = Rule {
@@ -258,7 +270,8 @@ pub(crate) const RPC_RESERVED_METHOD: Rule = Rule {
     why: "JSON-RPC keeps these names for itself.",
     tier: 2,
     needs: Needs::Frame,
-    when: When::Call,
+    when: When::CALL,
+    twin: "",
 };
 
 pub(crate) const METHOD_NOT_IN_REVISION: Rule = Rule {
@@ -285,7 +298,8 @@ pub(crate) const METHOD_NOT_IN_REVISION: Rule = Rule {
         where it was refused as it should be.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Call,
+    when: When::CALL,
+    twin: "",
 };
 
 pub(crate) const META_NOT_OBJECT: Rule = Rule {
@@ -304,7 +318,8 @@ pub(crate) const META_NOT_OBJECT: Rule = Rule {
     why: "It is the protocol's own drawer: progress tokens and versions are looked up in it.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Frame,
+    when: When::FRAME,
+    twin: "",
 };
 
 /// The rows of this category.

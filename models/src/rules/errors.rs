@@ -23,7 +23,8 @@ pub(crate) const UNKNOWN_METHOD_CODE: Rule = Rule {
     why: "A caller that probes for a feature takes any other code for a failure of that feature.",
     tier: 2,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const ERROR_CODE_RESERVED_RANGE: Rule = Rule {
@@ -42,7 +43,8 @@ pub(crate) const ERROR_CODE_RESERVED_RANGE: Rule = Rule {
     why: "The rest of the range is kept for later versions of JSON-RPC.",
     tier: 2,
     needs: Needs::Frame,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 /// The rows of this category.

@@ -25,7 +25,8 @@ pub(crate) const REQUEST_ID_NULL: Rule = Rule {
     why: "JSON-RPC allows it, this protocol does not: an answer with a null id means that the request could not be read.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 pub(crate) const REQUEST_ID_TYPE: Rule = Rule {
@@ -44,7 +45,8 @@ pub(crate) const REQUEST_ID_TYPE: Rule = Rule {
     why: "Booleans, objects and fractions do not survive the tables and languages that ids pass through. 1.0 is the integer 1.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 pub(crate) const ID_REUSED_BY_SENDER: Rule = Rule {
@@ -63,7 +65,8 @@ pub(crate) const ID_REUSED_BY_SENDER: Rule = Rule {
     why: "A late answer to the first request would be taken for the answer to the second, even after a cancel.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 pub(crate) const ID_REUSED_WHILE_ACTIVE: Rule = Rule {
@@ -82,7 +85,8 @@ pub(crate) const ID_REUSED_WHILE_ACTIVE: Rule = Rule {
     why: "Nobody can tell which of the two an answer is for; most servers run both, some drop one.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 pub(crate) const NOTIFICATION_WITH_ID: Rule = Rule {
@@ -101,7 +105,8 @@ pub(crate) const NOTIFICATION_WITH_ID: Rule = Rule {
     why: "With an id it is a request, and the other side owes it an answer that nobody waits for.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Call,
+    when: When::CALL,
+    twin: "",
 };
 
 pub(crate) const REQUEST_WITHOUT_ID: Rule = Rule {
@@ -120,7 +125,8 @@ pub(crate) const REQUEST_WITHOUT_ID: Rule = Rule {
     why: "Without one it is a notification: the other side must stay silent, and the sender waits for ever.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Call,
+    when: When::CALL,
+    twin: "",
 };
 
 pub(crate) const RESPONSE_ID_MISMATCH: Rule = Rule {
@@ -140,7 +146,8 @@ pub(crate) const RESPONSE_ID_MISMATCH: Rule = Rule {
         and times out. Ids that pass through a double lose their last digits.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const RESULT_ID_MISSING: Rule = Rule {
@@ -159,7 +166,8 @@ pub(crate) const RESULT_ID_MISSING: Rule = Rule {
     why: "Nobody can tell which request it answers.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const ERROR_ID_MISSING: Rule = Rule {
@@ -178,7 +186,8 @@ pub(crate) const ERROR_ID_MISSING: Rule = Rule {
     why: "The requester goes on waiting, since it cannot tell that the error was meant for it.",
     tier: 2,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 pub(crate) const ID_BEYOND_2_53: Rule = Rule {
@@ -197,7 +206,8 @@ pub(crate) const ID_BEYOND_2_53: Rule = Rule {
     why: "Legal, but many peers read numbers as doubles and answer with a neighbouring id.",
     tier: 3,
     needs: Needs::Frame,
-    when: When::Request,
+    when: When::REQUEST,
+    twin: "",
 };
 
 /// The rows of this category.

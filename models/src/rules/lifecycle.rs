@@ -27,7 +27,8 @@ pub(crate) const INITIALIZE_FIRST: Rule = Rule {
         probe with server/discover lies outside the session.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const CLIENT_REQUEST_BEFORE_INIT_RESPONSE: Rule = Rule {
@@ -47,7 +48,8 @@ pub(crate) const CLIENT_REQUEST_BEFORE_INIT_RESPONSE: Rule = Rule {
         the answer they may come, even before notifications/initialized.",
     tier: 2,
     needs: Needs::OffenderLog,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const SERVER_REQUEST_BEFORE_INITIALIZED: Rule = Rule {
@@ -66,7 +68,8 @@ pub(crate) const SERVER_REQUEST_BEFORE_INITIALIZED: Rule = Rule {
     why: "The client may not have its handlers in place: such requests hang or are refused. Log messages may pass.",
     tier: 2,
     needs: Needs::OffenderLog,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const SERVER_SPEAKS_BEFORE_INITIALIZE: Rule = Rule {
@@ -85,7 +88,8 @@ pub(crate) const SERVER_SPEAKS_BEFORE_INITIALIZE: Rule = Rule {
     why: "No reader expects it there, and the client has not said what it can take.",
     tier: 2,
     needs: Needs::OffenderLog,
-    when: When::ServerCall,
+    when: When::SERVER_CALL,
+    twin: "",
 };
 
 pub(crate) const INITIALIZED_MISSING: Rule = Rule {
@@ -104,7 +108,8 @@ pub(crate) const INITIALIZED_MISSING: Rule = Rule {
     why: "A careful server sends no request of its own until it came. It need not come before the client's first request.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const INITIALIZED_TOO_EARLY: Rule = Rule {
@@ -123,7 +128,8 @@ pub(crate) const INITIALIZED_TOO_EARLY: Rule = Rule {
     why: "It says that the client has read the answer, which it cannot have.",
     tier: 1,
     needs: Needs::OffenderLog,
-    when: When::Initialized,
+    when: When::INITIALIZED,
+    twin: "",
 };
 
 pub(crate) const INITIALIZED_TWICE: Rule = Rule {
@@ -142,7 +148,8 @@ pub(crate) const INITIALIZED_TWICE: Rule = Rule {
     why: "No sentence forbids the second, but servers that start work on it start twice.",
     tier: 3,
     needs: Needs::SameDirection,
-    when: When::Initialized,
+    when: When::INITIALIZED,
+    twin: "",
 };
 
 pub(crate) const INITIALIZE_TWICE: Rule = Rule {
@@ -161,7 +168,8 @@ pub(crate) const INITIALIZE_TWICE: Rule = Rule {
     why: "Servers replace version and capabilities in the middle of the session, or end.",
     tier: 2,
     needs: Needs::SameDirection,
-    when: When::Initialize,
+    when: When::INITIALIZE,
+    twin: "",
 };
 
 pub(crate) const VERSION_ANSWER_KNOWN: Rule = Rule {
@@ -180,7 +188,8 @@ pub(crate) const VERSION_ANSWER_KNOWN: Rule = Rule {
     why: "The two sides would agree on rules that nobody can look up.",
     tier: 2,
     needs: Needs::Frame,
-    when: When::Initialize,
+    when: When::INITIALIZE,
+    twin: "",
 };
 
 pub(crate) const VERSION_OFFERED_SUPPORTED: Rule = Rule {
@@ -199,7 +208,8 @@ pub(crate) const VERSION_OFFERED_SUPPORTED: Rule = Rule {
     why: "A revision without initialize cannot be agreed on by initialize; made-up dates are echoed by careless servers.",
     tier: 2,
     needs: Needs::Frame,
-    when: When::Initialize,
+    when: When::INITIALIZE,
+    twin: "",
 };
 
 pub(crate) const OPERATION_AFTER_REFUSED_INITIALIZE: Rule = Rule {
@@ -218,7 +228,8 @@ pub(crate) const OPERATION_AFTER_REFUSED_INITIALIZE: Rule = Rule {
     why: "There is no session to operate in: it may try initialize again or leave.",
     tier: 2,
     needs: Needs::OffenderLog,
-    when: When::ClientCall,
+    when: When::CLIENT_CALL,
+    twin: "",
 };
 
 pub(crate) const PEER_DIED: Rule = Rule {
@@ -237,7 +248,8 @@ pub(crate) const PEER_DIED: Rule = Rule {
     why: "No rule of the text, but what people report: one bad line or an unlucky order, and the process is gone with everything in it.",
     tier: 1,
     needs: Needs::Transport,
-    when: When::Peer,
+    when: When::PEER,
+    twin: "",
 };
 
 /// The rows of this category.

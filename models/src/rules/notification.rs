@@ -27,7 +27,8 @@ pub(crate) const NOTIFICATION_UNPREFIXED: Rule = Rule {
     why: "A bare `initialized` is an unknown notification and ignored: the session never leaves its handshake, and nobody says why.",
     tier: 2,
     needs: Needs::Frame,
-    when: When::Notification,
+    when: When::NOTIFICATION,
+    twin: "",
 };
 
 /// The rows of this category.

@@ -23,7 +23,8 @@ pub(crate) const PING_RESULT_EMPTY: Rule = Rule {
     why: "There is nothing to say; strict readers refuse anything else.",
     tier: 2,
     needs: Needs::Causal,
-    when: When::Response,
+    when: When::RESPONSE,
+    twin: "",
 };
 
 /// The rows of this category.

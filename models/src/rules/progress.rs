@@ -26,7 +26,8 @@ pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
     why: "Other types are coerced on the way, and progress comes back under a token that nobody gave.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Token,
+    when: When::TOKEN,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_TOKEN_NOT_UNIQUE: Rule = Rule {
@@ -45,7 +46,8 @@ pub(crate) const PROGRESS_TOKEN_NOT_UNIQUE: Rule = Rule {
     why: "Nobody can tell whose progress it is.",
     tier: 1,
     needs: Needs::OffenderLog,
-    when: When::Token,
+    when: When::TOKEN,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_UNKNOWN_TOKEN: Rule = Rule {
@@ -64,7 +66,8 @@ pub(crate) const PROGRESS_UNKNOWN_TOKEN: Rule = Rule {
     why: "It is dropped, and the request that it is for looks dead. The request's id is no substitute.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Progress,
+    when: When::PROGRESS,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_OWN_TOKEN: Rule = Rule {
@@ -83,7 +86,8 @@ pub(crate) const PROGRESS_OWN_TOKEN: Rule = Rule {
     why: "The sender supplied this token itself: it reports to itself.",
     tier: 1,
     needs: Needs::Causal,
-    when: When::Progress,
+    when: When::PROGRESS,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_AFTER_RESPONSE: Rule = Rule {
@@ -102,7 +106,8 @@ pub(crate) const PROGRESS_AFTER_RESPONSE: Rule = Rule {
     why: "The token is retired by then; some clients report an error, some show it on the wrong call.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Progress,
+    when: When::PROGRESS,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_AFTER_CANCEL: Rule = Rule {
@@ -121,7 +126,8 @@ pub(crate) const PROGRESS_AFTER_CANCEL: Rule = Rule {
     why: "Who cannot stop the work may go on, so this is never more than a note.",
     tier: 3,
     needs: Needs::OffenderLog,
-    when: When::Progress,
+    when: When::PROGRESS,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_NOT_INCREASING: Rule = Rule {
@@ -140,7 +146,8 @@ pub(crate) const PROGRESS_NOT_INCREASING: Rule = Rule {
     why: "Bars jump back, and timers that restart on progress never end. Equal values count.",
     tier: 1,
     needs: Needs::SameDirection,
-    when: When::Progress,
+    when: When::PROGRESS,
+    twin: "",
 };
 
 pub(crate) const PROGRESS_FIELDS: Rule = Rule {
@@ -159,7 +166,8 @@ pub(crate) const PROGRESS_FIELDS: Rule = Rule {
     why: "Without them it reports nothing on nothing.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::Progress,
+    when: When::PROGRESS,
+    twin: "",
 };
 
 /// The rows of this category.
@@ -181,7 +189,7 @@ impl Part {
         if !message.token.is_present() {
             return false;
         }
-        cx.ledger.saw(crate::ledger::bit(When::Token));
+        cx.ledger.saw(crate::ledger::bit(When::TOKEN));
         if !message.token.is_legal() {
             let text = "the progress token is neither a string nor an integer".to_string();
             self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);

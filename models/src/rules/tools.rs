@@ -23,7 +23,8 @@ pub(crate) const IS_ERROR_TYPE: Rule = Rule {
     why: "\"false\" is true in half of the languages.",
     tier: 1,
     needs: Needs::Frame,
-    when: When::ServerResult,
+    when: When::SERVER_RESULT,
+    twin: "",
 };
 
 /// The rows of this category.

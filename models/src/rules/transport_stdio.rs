@@ -30,7 +30,8 @@ pub(crate) const STDIO_EMBEDDED_NEWLINE: Rule = Rule {
     why: "Pretty-printed JSON is read as several broken lines; the message is lost.",
     tier: 1,
     needs: Needs::Transport,
-    when: When::Line,
+    when: When::LINE,
+    twin: "",
 };
 
 pub(crate) const STDIO_STDOUT_NOISE: Rule = Rule {
@@ -49,7 +50,8 @@ pub(crate) const STDIO_STDOUT_NOISE: Rule = Rule {
     why: "A banner, a print or a stack trace there is read as a broken message; strict clients end the session. Logs belong on stderr.",
     tier: 1,
     needs: Needs::Transport,
-    when: When::Line,
+    when: When::LINE,
+    twin: "",
 };
 
 pub(crate) const STDIO_STDIN_NOISE: Rule = Rule {
@@ -68,7 +70,8 @@ pub(crate) const STDIO_STDIN_NOISE: Rule = Rule {
     why: "The server reads every line as a message; a Content-Length header belongs to another protocol.",
     tier: 1,
     needs: Needs::Transport,
-    when: When::Line,
+    when: When::LINE,
+    twin: "",
 };
 
 pub(crate) const STDIO_CRLF: Rule = Rule {
@@ -87,7 +90,8 @@ pub(crate) const STDIO_CRLF: Rule = Rule {
     why: "CR is white space before it, but some readers take it for part of the line.",
     tier: 3,
     needs: Needs::Transport,
-    when: When::Line,
+    when: When::LINE,
+    twin: "",
 };
 
 /// The rows of this category.

@@ -204,6 +204,7 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
             from: line.from,
             message: &classify(&line.bytes, &mut scanner).message,
             text: Some(&line.bytes),
+            body: None,
             at_ms: line.at_ms,
             stream: if how.http { stream.unwrap_or(0) } else { 0 },
             ended: line.ended,

@@ -96,7 +96,7 @@ impl<'a> Sessions<'a> {
             observers: BTreeMap::new(),
             exited: BTreeSet::new(),
             done: Checked::default(),
-            scanner: Scanner::new(),
+            scanner: Scanner::recording(),
             frame: 0,
             lines: Lines::default(),
             shortened: 0,
@@ -162,19 +162,23 @@ impl<'a> Sessions<'a> {
 
     /// One line of a frame: all of it, where it holds no line feed.
     fn part(&mut self, line: &CaptureLine<'_>, frame: &CaptureFrame<'_>, text: &[u8], ended: bool) {
-        let found = classify(text, &mut self.scanner);
+        // Taken out while the observer looks at what it wrote down.
+        let mut scanner = std::mem::take(&mut self.scanner);
+        let found = classify(text, &mut scanner);
         self.begin_again(line, &found.message);
         let seen = Seen {
             frame: self.frame,
             from: frame.from,
             message: &found.message,
             text: Some(text),
+            body: scanner.body(text).filter(|_| found.fault.is_none()),
             at_ms: line.t_ms,
             stream: stream_number(line.stream.as_deref()),
             ended,
             http_status: frame.http,
         };
         self.observer(line).frame(&seen);
+        self.scanner = scanner;
     }
 
     /// A handshake after the server's program has ended is that of another session.

@@ -248,6 +248,7 @@ impl Again {
         let sight = Sight {
             message: &flown.message,
             text: Some(&flown.raw),
+            body: None,
             frame,
             party,
             link,
@@ -495,6 +496,7 @@ impl EndLog {
                 from,
                 message: &flown.message,
                 text: Some(&flown.raw),
+                body: None,
                 at_ms: Some(at_ms),
                 stream: flown.stream,
                 ended: true,

@@ -1,0 +1,305 @@
+//! What lies inside params and results: kept of each request, and handed to the rules that look at it.
+//!
+//! Frames without text (those of reference peers in a fast run) are not looked at here: what they hold is
+//! lawful by construction, which `scenarios` tests.
+
+use std::sync::Arc;
+
+use mcpsim_traces::encode::Encoder;
+use mcpsim_traces::event::{FrameNo, Stream};
+use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::tape::Value;
+
+use crate::ledger::{Cx, bit};
+use crate::opens::{Keyed, Opens};
+use crate::part::{Fact, Part, flag, open};
+use crate::rules::When;
+
+mod topics;
+
+/// A request that is not settled, and what its answer and later frames are judged by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub(crate) id: Key,
+    pub(crate) method: Method,
+    pub(crate) frame: FrameNo,
+    /// When it went to the party, for requests toward it.
+    pub(crate) fact: Fact,
+    pub(crate) stream: Stream,
+    pub(crate) is_stateless: bool,
+    /// What it is about, by method: the name of the tool or prompt, the uri, the task's id; absent where
+    /// there is none or it is no string.
+    pub(crate) subject: Key,
+    /// The cursor that it carries.
+    pub(crate) cursor: Key,
+    /// `params._meta.progressToken`
+    pub(crate) token: Key,
+    /// `params.task` is there.
+    pub(crate) wants_task: bool,
+    /// The text of params, where answers are judged by it ([`keeps_params`]).
+    pub(crate) params: Option<Arc<[u8]>>,
+}
+
+impl Keyed for Asked {
+    type By = Key;
+
+    #[inline]
+    fn by(&self) -> Key {
+        self.id
+    }
+}
+
+/// Params longer than this are not kept; answers to them are judged by the rest.
+const PARAMS_MAX: usize = 1 << 16;
+
+/// Whether answers to that method are judged by the text of its params.
+fn keeps_params(method: Method, is_stateless: bool) -> bool {
+    is_stateless
+        || matches!(
+            method,
+            Method::ElicitationCreate
+                | Method::SamplingCreateMessage
+                | Method::PromptsGet
+                | Method::LoggingSetLevel
+        )
+}
+
+impl Asked {
+    fn of(cx: &Cx<'_>, frame: &Frame<'_>) -> Asked {
+        let message = frame.message;
+        let params = frame.payload;
+        let text = |name| {
+            let value: Option<Value<'_>> = params.and_then(|params| params.get(name));
+            value.filter(|value| value.is_text()).map_or(Key::ABSENT, Value::key)
+        };
+        let subject = match message.method {
+            Method::ToolsCall | Method::PromptsGet => text("name"),
+            Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                text("uri")
+            }
+            Method::TasksGet | Method::TasksResult | Method::TasksCancel | Method::TasksUpdate => {
+                text("taskId")
+            }
+            Method::ElicitationCreate => text("elicitationId"),
+            _ => Key::ABSENT,
+        };
+        let cursor = match message.method {
+            Method::ToolsList
+            | Method::ResourcesList
+            | Method::ResourcesTemplatesList
+            | Method::PromptsList
+            | Method::TasksList => text("cursor"),
+            _ => Key::ABSENT,
+        };
+        let keeps = keeps_params(message.method, frame.is_stateless);
+        Asked {
+            id: message.id,
+            method: message.method,
+            frame: cx.frame,
+            fact: frame.fact,
+            stream: cx.stream,
+            is_stateless: frame.is_stateless,
+            subject,
+            cursor,
+            token: message.token,
+            wants_task: message.has(Condition::TaskAsked),
+            params: params
+                .map(Value::raw)
+                .filter(|text| keeps && text.len() <= PARAMS_MAX)
+                .map(Arc::from),
+        }
+    }
+}
+
+/// One frame as rules about payloads see it.
+pub(crate) struct Frame<'a> {
+    pub(crate) message: &'a Message,
+    /// The frame's own method, or that of the request that it answers; [`Method::None`] where an answer
+    /// fits no request that is known.
+    pub(crate) method: Method,
+    /// `params`, `result` or `error`.
+    pub(crate) payload: Option<Value<'a>>,
+    /// The request that it answers, or that it is.
+    pub(crate) asked: Option<&'a Asked>,
+    /// The revision that governs it, where that is settled. Outside sessions: the one in `_meta` of the
+    /// request, where it is known.
+    pub(crate) revision: Option<Revision>,
+    pub(crate) is_stateless: bool,
+    /// For frames toward the party: when. [`Part::knows`] says whether it had received it.
+    pub(crate) fact: Fact,
+}
+
+/// What a group of rules does with a frame that the party sends, or that goes to it.
+pub(crate) type Hook = fn(&mut Part, &mut Deep, &mut Cx<'_>, &Frame<'_>);
+
+/// A group of rules and what they keep.
+pub(crate) struct Topic {
+    pub(crate) by: Hook,
+    pub(crate) toward: Hook,
+}
+
+/// What is kept of payloads for one part.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Deep {
+    /// Requests of the party that are not answered.
+    pub(crate) own: Opens<Asked>,
+    /// Requests toward the party that it has not answered.
+    pub(crate) inn: Opens<Asked>,
+}
+
+impl Deep {
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        for list in [&self.own, &self.inn] {
+            encoder.word(0x6465_6570 << 32 | list.len() as u64);
+            for asked in list.iter() {
+                encoder.key(asked.id);
+                encoder.key(asked.subject);
+                encoder.key(asked.cursor);
+                encoder.key(asked.token);
+                let params = asked.params.as_deref().map_or(Key::ABSENT, Key::text);
+                encoder.key(params);
+                encoder.word(
+                    u64::from(asked.fact.0) << 16
+                        | u64::from(asked.is_stateless) << 9
+                        | u64::from(asked.wants_task) << 8
+                        | asked.method as u64,
+                );
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The payload of a frame that the party sends. For answers this comes before the request is settled.
+    pub(crate) fn deep_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        self.deep_frame(cx, message, Fact::NONE, true);
+    }
+
+    /// The payload of a frame that goes to the party.
+    pub(crate) fn deep_toward(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {
+        self.deep_frame(cx, message, fact, false);
+    }
+
+    fn deep_frame(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact, is_by: bool) {
+        let Some(body) = cx.body else { return };
+        let payload = body.get(match message.kind {
+            Kind::Request | Kind::Notification => "params",
+            Kind::Result => "result",
+            Kind::Error => "error",
+            Kind::Batch | Kind::Malformed => return,
+        });
+        let mut deep = self.deep.take().unwrap_or_default();
+        let mut answered = None;
+        if message.kind.is_response() {
+            let asked = if is_by { &mut deep.inn } else { &mut deep.own };
+            answered = asked.find(message.id).ok().map(|at| asked.remove(at));
+        }
+        let is_stateless = match &answered {
+            Some(asked) => asked.is_stateless,
+            None => cx.is_stateless,
+        };
+        let mut frame = Frame {
+            message,
+            method: match &answered {
+                Some(asked) => asked.method,
+                None => message.method,
+            },
+            payload,
+            asked: answered.as_ref(),
+            revision: None,
+            is_stateless,
+            fact,
+        };
+        frame.revision = self.revision_of(&frame, is_by);
+        let new = (message.kind == Kind::Request).then(|| Asked::of(cx, &frame));
+        if new.is_some() {
+            frame.asked = new.as_ref();
+        }
+        if is_by {
+            cx.ledger.saw(bit(match message.kind {
+                Kind::Result => When::result(frame.method),
+                Kind::Error => When::error(frame.method),
+                _ => When::call(frame.method),
+            }));
+        }
+        for topic in topics::of(frame.method) {
+            let hook = if is_by { topic.by } else { topic.toward };
+            hook(self, &mut deep, cx, &frame);
+        }
+        if let Some(new) = new {
+            // A second one of the same id: nobody can tell their answers apart.
+            let is_open = |found: Result<usize, usize>| found.is_ok();
+            let (asked, is_open) = match is_by {
+                true => (&mut deep.own, is_open(self.find_own(new.id))),
+                false => (&mut deep.inn, is_open(self.find_in(new.id))),
+            };
+            match asked.find(new.id) {
+                Err(at) if is_open => asked.insert(at, new),
+                Err(_) => {}
+                Ok(at) => drop(asked.remove(at)),
+            }
+        }
+        self.deep = Some(deep);
+    }
+
+    /// The revision that governs a frame.
+    fn revision_of(&self, frame: &Frame<'_>, is_by: bool) -> Option<Revision> {
+        if frame.is_stateless {
+            return Some(Revision::V2026_07_28);
+        }
+        if is_by { self.governing() } else { self.revision }
+    }
+
+    /// The request is no longer followed.
+    #[inline]
+    pub(crate) fn deep_forget(&mut self, id: Key, is_own: bool) {
+        if let Some(deep) = &mut self.deep {
+            let asked = if is_own { &mut deep.own } else { &mut deep.inn };
+            if let Ok(at) = asked.find(id) {
+                asked.remove(at);
+            }
+        }
+    }
+
+    /// Whether a frame stands outside any session: by itself, by the request that it answers or names,
+    /// or because there is no session. `protocol/stateless-traps` of the catalogue has the order.
+    pub(crate) fn is_outside(&self, cx: &Cx<'_>, message: &Message, is_by: bool) -> bool {
+        let sender = if is_by { self.role } else { self.role.other() };
+        let of = |id: Key| {
+            let own = self.find_own(id).ok().map(|at| self.own[at].flags);
+            let inn = self.find_in(id).ok().map(|at| self.inn[at].flags);
+            own.or(inn).map(|flags| flags & open::STATELESS != 0)
+        };
+        let fallback = self.is(flag::STATELESS) && !self.handshake_begun() && !self.is(flag::JOINED)
+            || self.is(flag::FORCED) && self.revision == Some(Revision::V2026_07_28);
+        match message.kind {
+            Kind::Request => match sender {
+                mcpsim_traces::event::Role::Client => self.is_stateless(message),
+                mcpsim_traces::event::Role::Server => fallback,
+            },
+            Kind::Result | Kind::Error => {
+                let asked = if is_by {
+                    self.find_in(message.id).ok().map(|at| self.inn[at].flags)
+                } else {
+                    self.find_own(message.id).ok().map(|at| self.own[at].flags)
+                };
+                asked.map_or(fallback, |flags| flags & open::STATELESS != 0)
+            }
+            Kind::Notification => match message.method {
+                Method::Cancelled => of(message.token).unwrap_or(fallback),
+                Method::SubscriptionsAcknowledged | Method::TasksNotification => true,
+                _ if is_tagged(cx) => true,
+                _ => fallback,
+            },
+            Kind::Batch | Kind::Malformed => fallback,
+        }
+    }
+}
+
+/// Whether a notification carries the tag of a subscription.
+fn is_tagged(cx: &Cx<'_>) -> bool {
+    cx.body
+        .and_then(|body| body.path(&["params", "_meta", "io.modelcontextprotocol/subscriptionId"]))
+        .is_some()
+}

@@ -1,0 +1,452 @@
+//! Where the values of one frame lie, written down by the scanner in its one pass; and how to read them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::classify::key_of;
+use crate::key::{Key, KeyType};
+use crate::message::ordered;
+use crate::scan::unescape;
+
+/// More values than this are not written down: the frame is judged by its envelope alone.
+pub const NODES_MAX: usize = 1 << 18;
+
+/// What a JSON value is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum ValueKind {
+    /// `null`
+    Null,
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// A number.
+    Number,
+    /// A string.
+    Text,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl ValueKind {
+    /// The kind with its article, for a message: `a string`, `null`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ValueKind::Null => "null",
+            ValueKind::True => "true",
+            ValueKind::False => "false",
+            ValueKind::Number => "a number",
+            ValueKind::Text => "a string",
+            ValueKind::Array => "an array",
+            ValueKind::Object => "an object",
+        }
+    }
+}
+
+/// One value, or one member's name: an object is followed by names and values in turn.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    start: u32,
+    end: u32,
+    /// The node after this value and all in it.
+    next: u32,
+    kind: ValueKind,
+}
+
+/// The values of one text, in the order in which they stand there.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Tape {
+    nodes: Vec<Node>,
+    /// The arrays and objects that are open.
+    open: Vec<u32>,
+    is_on: bool,
+    is_cut: bool,
+}
+
+impl Tape {
+    pub(crate) fn recording() -> Tape {
+        Tape {
+            is_on: true,
+            ..Tape::default()
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.open.clear();
+        self.is_cut = false;
+    }
+
+    #[inline]
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    #[inline]
+    fn push(&mut self, kind: ValueKind, start: usize, end: usize) {
+        // A text of 4 GiB is longer than any line that is kept.
+        self.nodes.push(Node {
+            start: start as u32,
+            end: end as u32,
+            next: self.nodes.len() as u32 + 1,
+            kind,
+        });
+        self.is_cut |= self.nodes.len() >= NODES_MAX;
+    }
+
+    #[inline]
+    pub(crate) fn leaf(&mut self, kind: ValueKind, start: usize, end: usize) {
+        if self.is_on && !self.is_cut {
+            self.push(kind, start, end);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn open(&mut self, kind: ValueKind, start: usize) {
+        if self.is_on && !self.is_cut {
+            self.open.push(self.nodes.len() as u32);
+            self.push(kind, start, start);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn close(&mut self, end: usize) {
+        if !self.is_on || self.is_cut {
+            return;
+        }
+        let next = self.nodes.len() as u32;
+        if let Some(at) = self.open.pop() {
+            let node = &mut self.nodes[at as usize];
+            node.end = end as u32;
+            node.next = next;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn root<'a>(&'a self, text: &'a [u8]) -> Option<Value<'a>> {
+        let whole = !self.nodes.is_empty() && !self.is_cut && self.open.is_empty();
+        whole.then_some(Value {
+            text,
+            nodes: &self.nodes,
+            at: 0,
+        })
+    }
+}
+
+/// A value of a frame: a place in its text. Members are looked for one after the other; the last one
+/// of a name counts, as in most readers.
+#[derive(Clone, Copy)]
+pub struct Value<'a> {
+    text: &'a [u8],
+    nodes: &'a [Node],
+    at: u32,
+}
+
+impl std::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.raw()))
+    }
+}
+
+impl<'a> Value<'a> {
+    #[inline]
+    fn node(self) -> Node {
+        self.nodes[self.at as usize]
+    }
+
+    #[inline]
+    fn with(self, at: u32) -> Value<'a> {
+        Value { at, ..self }
+    }
+
+    /// What it is.
+    #[inline]
+    pub fn kind(self) -> ValueKind {
+        self.node().kind
+    }
+
+    /// Where it lies in the frame, quotes and brackets included.
+    #[inline]
+    pub fn span(self) -> Range<usize> {
+        let node = self.node();
+        node.start as usize..node.end as usize
+    }
+
+    /// Its text as it stands there.
+    #[inline]
+    pub fn raw(self) -> &'a [u8] {
+        &self.text[self.span()]
+    }
+
+    /// The text of the whole frame.
+    #[inline]
+    pub fn frame(self) -> &'a [u8] {
+        self.text
+    }
+
+    /// Whether it is an object.
+    #[inline]
+    pub fn is_object(self) -> bool {
+        self.kind() == ValueKind::Object
+    }
+
+    /// Whether it is an array.
+    #[inline]
+    pub fn is_array(self) -> bool {
+        self.kind() == ValueKind::Array
+    }
+
+    /// Whether it is a string.
+    #[inline]
+    pub fn is_text(self) -> bool {
+        self.kind() == ValueKind::Text
+    }
+
+    /// Whether it is a number.
+    #[inline]
+    pub fn is_number(self) -> bool {
+        self.kind() == ValueKind::Number
+    }
+
+    /// Whether it is `null`.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.kind() == ValueKind::Null
+    }
+
+    /// `true` or `false`; `None` for anything else.
+    #[inline]
+    pub fn as_bool(self) -> Option<bool> {
+        match self.kind() {
+            ValueKind::True => Some(true),
+            ValueKind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A string's text with its escapes resolved; `None` for anything else. Half surrogates are their
+    /// three generalised bytes.
+    pub fn as_bytes(self) -> Option<Cow<'a, [u8]>> {
+        if !self.is_text() {
+            return None;
+        }
+        let raw = self.raw();
+        let inner = &raw[1..raw.len() - 1];
+        if memchr::memchr(b'\\', inner).is_none() {
+            return Some(Cow::Borrowed(inner));
+        }
+        let mut plain = Vec::with_capacity(inner.len());
+        unescape(inner, &mut plain);
+        Some(Cow::Owned(plain))
+    }
+
+    /// As [`Value::as_bytes`], as text; what is not UTF-8 is replaced.
+    pub fn as_text(self) -> Option<Cow<'a, str>> {
+        Some(match self.as_bytes()? {
+            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+            Cow::Owned(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => Cow::Owned(text),
+                Err(wrong) => Cow::Owned(String::from_utf8_lossy(wrong.as_bytes()).into_owned()),
+            },
+        })
+    }
+
+    /// Whether it is that string.
+    #[inline]
+    pub fn is(self, text: &str) -> bool {
+        self.is_text() && {
+            let raw = self.raw();
+            let inner = &raw[1..raw.len() - 1];
+            inner == text.as_bytes()
+                || memchr::memchr(b'\\', inner).is_some()
+                    && self.as_bytes().is_some_and(|plain| *plain == *text.as_bytes())
+        }
+    }
+
+    /// Whether it is one of those strings.
+    pub fn is_one_of(self, texts: &[&str]) -> bool {
+        texts.iter().any(|text| self.is(text))
+    }
+
+    /// The value as a key: numbers and strings by their value, anything else by its text.
+    #[inline]
+    pub fn key(self) -> Key {
+        let span = self.span();
+        key_of(self.text, span.start, span.end)
+    }
+
+    /// Whether it is a number without a fraction, however spelled and however large.
+    pub fn is_integer(self) -> bool {
+        self.is_number() && self.key().key_type() == KeyType::Integer
+    }
+
+    /// A whole number of 64 bits; `None` for anything else.
+    pub fn as_integer(self) -> Option<i64> {
+        if !self.is_number() {
+            return None;
+        }
+        self.key().as_integer()
+    }
+
+    /// A number as an integer that orders the same way ([`ordered`]); `None` for anything else.
+    pub fn as_ordered(self) -> Option<i64> {
+        if !self.is_number() {
+            return None;
+        }
+        let text = std::str::from_utf8(self.raw()).ok()?;
+        Some(ordered(text.parse().ok()?))
+    }
+
+    /// The members of an object as names and values, in their order; nothing for anything else.
+    #[inline]
+    pub fn members(self) -> impl Iterator<Item = (Value<'a>, Value<'a>)> {
+        let node = self.node();
+        let end = node.next;
+        let mut at = if node.kind == ValueKind::Object {
+            self.at + 1
+        } else {
+            end
+        };
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (name, value) = (self.with(at), self.with(at + 1));
+            at = value.node().next;
+            Some((name, value))
+        })
+    }
+
+    /// The items of an array; nothing for anything else.
+    #[inline]
+    pub fn items(self) -> impl Iterator<Item = Value<'a>> {
+        let node = self.node();
+        let end = node.next;
+        let mut at = if node.kind == ValueKind::Array {
+            self.at + 1
+        } else {
+            end
+        };
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let value = self.with(at);
+            at = value.node().next;
+            Some(value)
+        })
+    }
+
+    /// The member of that name: the last one, where there are several.
+    #[inline]
+    pub fn get(self, name: &str) -> Option<Value<'a>> {
+        let mut found = None;
+        for (known, value) in self.members() {
+            if known.is(name) {
+                found = Some(value);
+            }
+        }
+        found
+    }
+
+    /// The member of a member …, by their names.
+    pub fn path(self, names: &[&str]) -> Option<Value<'a>> {
+        names.iter().try_fold(self, |value, name| value.get(name))
+    }
+
+    /// How many values lie in it, itself included, names too.
+    #[inline]
+    pub fn size(self) -> usize {
+        (self.node().next - self.at) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::Scanner;
+    use proptest::prelude::*;
+
+    fn read(text: &str, look: impl FnOnce(Value<'_>)) {
+        let mut scanner = Scanner::recording();
+        scanner.value(text.as_bytes(), 0).expect("JSON");
+        look(scanner.body(text.as_bytes()).expect("a body"));
+    }
+
+    #[test]
+    fn members_are_found() {
+        let text = r#"{"a":[1,{"b":null},"x\u0041"],"c":{"d":true,"d":-2e0},"e":{}}"#;
+        read(text, |body| {
+            assert_eq!(body.members().count(), 3);
+            let a = body.get("a").expect("a");
+            let kinds: Vec<_> = a.items().map(Value::kind).collect();
+            assert_eq!(kinds, [ValueKind::Number, ValueKind::Object, ValueKind::Text]);
+            assert!(a.items().nth(2).is_some_and(|text| text.is("xA")));
+            let d = body.path(&["c", "d"]).expect("d");
+            assert_eq!((d.raw(), d.as_integer()), (&b"-2e0"[..], Some(-2)));
+            assert!(body.get("e").is_some_and(|e| e.is_object() && e.size() == 1));
+            assert!(body.get("b").is_none() && a.get("b").is_none());
+        });
+    }
+
+    #[test]
+    fn too_many_values_are_not_written_down() {
+        let text = format!("[{}0]", "0,".repeat(NODES_MAX));
+        let mut scanner = Scanner::recording();
+        scanner.value(text.as_bytes(), 0).expect("JSON");
+        assert!(scanner.is_tape_cut() && scanner.body(text.as_bytes()).is_none());
+        scanner.reset();
+        scanner.value(b"[]", 0).expect("JSON");
+        assert!(scanner.body(b"[]").is_some());
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(serde_json::Value::from),
+            any::<i64>().prop_map(serde_json::Value::from),
+            ".{0,8}".prop_map(serde_json::Value::from),
+        ];
+        leaf.prop_recursive(4, 64, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(serde_json::Value::from),
+                prop::collection::btree_map(".{0,4}", inner, 0..6)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn back(value: Value<'_>) -> serde_json::Value {
+        match value.kind() {
+            ValueKind::Null => serde_json::Value::Null,
+            ValueKind::True => true.into(),
+            ValueKind::False => false.into(),
+            ValueKind::Number => value.as_integer().expect("an integer").into(),
+            ValueKind::Text => value.as_text().expect("a text").into(),
+            ValueKind::Array => value.items().map(back).collect::<Vec<_>>().into(),
+            ValueKind::Object => serde_json::Value::Object(
+                value
+                    .members()
+                    .map(|(name, value)| (name.as_text().expect("a name").into(), back(value)))
+                    .collect(),
+            ),
+        }
+    }
+
+    proptest! {
+        /// What is written down is what another reader sees.
+        #[test]
+        fn a_tape_says_what_the_text_says(value in json(), pretty in any::<bool>()) {
+            let text = if pretty {
+                serde_json::to_string_pretty(&value).expect("text")
+            } else {
+                value.to_string()
+            };
+            read(&text, |body| assert_eq!(back(body), value));
+        }
+    }
+}
