@@ -71,7 +71,9 @@ impl Asked {
         let params = frame.payload;
         let text = |name| {
             let value: Option<Value<'_>> = params.and_then(|params| params.get(name));
-            value.filter(|value| value.is_text()).map_or(Key::ABSENT, Value::key)
+            value
+                .filter(|value| value.is_text())
+                .map_or(Key::ABSENT, Value::key)
         };
         let subject = match message.method {
             Method::ToolsCall | Method::PromptsGet => text("name"),
@@ -248,7 +250,11 @@ impl Part {
         if frame.is_stateless {
             return Some(Revision::V2026_07_28);
         }
-        if is_by { self.governing() } else { self.revision }
+        if is_by {
+            self.governing()
+        } else {
+            self.revision
+        }
     }
 
     /// The request is no longer followed.
@@ -271,8 +277,9 @@ impl Part {
             let inn = self.find_in(id).ok().map(|at| self.inn[at].flags);
             own.or(inn).map(|flags| flags & open::STATELESS != 0)
         };
-        let fallback = self.is(flag::STATELESS) && !self.handshake_begun() && !self.is(flag::JOINED)
-            || self.is(flag::FORCED) && self.revision == Some(Revision::V2026_07_28);
+        let fallback =
+            self.is(flag::STATELESS) && !self.handshake_begun() && !self.is(flag::JOINED)
+                || self.is(flag::FORCED) && self.revision == Some(Revision::V2026_07_28);
         match message.kind {
             Kind::Request => match sender {
                 mcpsim_traces::event::Role::Client => self.is_stateless(message),

@@ -15,6 +15,33 @@ const FILES: &[&str] = &[
     include_str!("../cases/progress.md"),
     include_str!("../cases/tools.md"),
     include_str!("../cases/transport-stdio.md"),
+    include_str!("../cases/resources.md"),
+    include_str!("../cases/prompts.md"),
+    include_str!("../cases/completion.md"),
+    include_str!("../cases/logging.md"),
+    include_str!("../cases/roots.md"),
+    include_str!("../cases/sampling.md"),
+    include_str!("../cases/elicitation.md"),
+    include_str!("../cases/tasks.md"),
+    include_str!("../cases/pagination.md"),
+    include_str!("../cases/transport-http.md"),
+    include_str!("../cases/payload.md"),
+    include_str!("../cases/stateless-envelope.md"),
+    include_str!("../cases/stateless-correlation.md"),
+    include_str!("../cases/stateless-versioning.md"),
+    include_str!("../cases/stateless-discovery.md"),
+    include_str!("../cases/stateless-request-meta.md"),
+    include_str!("../cases/stateless-payload.md"),
+    include_str!("../cases/stateless-mrtr.md"),
+    include_str!("../cases/stateless-subscriptions.md"),
+    include_str!("../cases/stateless-capability.md"),
+    include_str!("../cases/stateless-tools.md"),
+    include_str!("../cases/stateless-client-features.md"),
+    include_str!("../cases/stateless-utilities.md"),
+    include_str!("../cases/stateless-errors.md"),
+    include_str!("../cases/stateless-tasks-extension.md"),
+    include_str!("../cases/stateless-transport-http.md"),
+    include_str!("../cases/stateless-transport-stdio.md"),
 ];
 
 /// One session and what is found in it.
@@ -35,6 +62,29 @@ impl Example {
             .split(';')
             .any(|finding| finding.split_whitespace().next() == Some(rule))
     }
+}
+
+/// A line of a session with its abbreviations spelled out: `$M` is the `_meta` member that every request
+/// of 2026-07-28 carries, `$M({…})` the same with those client capabilities, and `$/` the prefix
+/// `io.modelcontextprotocol/`.
+pub fn expand(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("$M") {
+        text.push_str(&rest[..at]);
+        rest = &rest[at + 2..];
+        let mut capabilities = "{}";
+        if let Some(inner) = rest.strip_prefix('(') {
+            let end = inner.find(")").unwrap_or(inner.len());
+            capabilities = &inner[..end];
+            rest = inner.get(end + 1..).unwrap_or("");
+        }
+        text.push_str("\"_meta\":{\"$/protocolVersion\":\"2026-07-28\",\"$/clientCapabilities\":");
+        text.push_str(capabilities);
+        text.push('}');
+    }
+    text.push_str(rest);
+    text.replace("$/", "io.modelcontextprotocol/")
 }
 
 /// The examples of that rule, in the order in which they are written.

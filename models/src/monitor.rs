@@ -11,8 +11,8 @@ use mcpsim_traces::message::{Kind, Message, Method};
 use mcpsim_traces::scan::Scanner;
 
 use crate::hangs::{self, End, Reason, Report, Silence};
-use crate::observer::body_of;
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
+use crate::observer::body_of;
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
 use crate::rules::correlation::REQUEST_UNANSWERED;

@@ -555,7 +555,15 @@ impl Part {
         message: String,
     ) {
         let frames = [cx.frame];
-        self.case(cx, rule, Verdict::Broken, None, &frames, Some(value), message);
+        self.case(
+            cx,
+            rule,
+            Verdict::Broken,
+            None,
+            &frames,
+            Some(value),
+            message,
+        );
     }
 
     /// As [`Part::broken_value`], with the frames that matter (the offending one last), the verdict and,
@@ -599,7 +607,15 @@ impl Part {
         frames: &[FrameNo],
         message: String,
     ) {
-        self.case(cx, rule, Verdict::Broken, Some(severity), frames, None, message);
+        self.case(
+            cx,
+            rule,
+            Verdict::Broken,
+            Some(severity),
+            frames,
+            None,
+            message,
+        );
     }
 
     #[cold]

@@ -6,16 +6,31 @@ use mcpsim_traces::message::{Method, Revision};
 pub(crate) mod batch;
 pub(crate) mod cancellation;
 pub(crate) mod capability;
+pub(crate) mod completion;
 pub(crate) mod correlation;
+pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod errors;
 pub(crate) mod ids;
 pub(crate) mod lifecycle;
+pub(crate) mod logging;
+mod not_judged;
 pub(crate) mod notification;
+pub(crate) mod pagination;
+pub(crate) mod payload;
 pub(crate) mod ping;
 pub(crate) mod progress;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod roots;
+pub(crate) mod sampling;
+pub(crate) mod stateless;
+pub(crate) mod tasks;
 pub(crate) mod tools;
+pub(crate) mod transport_http;
 pub(crate) mod transport_stdio;
+
+pub use not_judged::{NOT_JUDGED, NotJudged};
 
 /// What a rule is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -46,6 +61,42 @@ pub enum Category {
     Errors,
     /// Pings.
     Ping,
+    /// Resources, templates and subscriptions to them.
+    Resources,
+    /// Prompts.
+    Prompts,
+    /// Completion of arguments.
+    Completion,
+    /// Log messages and their levels.
+    Logging,
+    /// Roots.
+    Roots,
+    /// Sampling.
+    Sampling,
+    /// Elicitation.
+    Elicitation,
+    /// Tasks of 2025-11-25.
+    Tasks,
+    /// Lists in pages.
+    Pagination,
+    /// Streamable HTTP, and HTTP with SSE before it.
+    TransportHttp,
+    /// Which revision governs, and falling back to an older one.
+    Versioning,
+    /// server/discover.
+    Discovery,
+    /// What each stateless request says of itself.
+    RequestMeta,
+    /// The kind of a stateless result.
+    ResultType,
+    /// Results that ask for input, and the requests that bring it.
+    Mrtr,
+    /// subscriptions/listen.
+    Subscriptions,
+    /// How long a result may be kept.
+    Caching,
+    /// Tasks as an extension of 2026-07-28.
+    TasksExtension,
 }
 
 impl Category {
@@ -65,6 +116,24 @@ impl Category {
             Category::TransportStdio => "transport-stdio",
             Category::Errors => "errors",
             Category::Ping => "ping",
+            Category::Resources => "resources",
+            Category::Prompts => "prompts",
+            Category::Completion => "completion",
+            Category::Logging => "logging",
+            Category::Roots => "roots",
+            Category::Sampling => "sampling",
+            Category::Elicitation => "elicitation",
+            Category::Tasks => "tasks",
+            Category::Pagination => "pagination",
+            Category::TransportHttp => "transport-http",
+            Category::Versioning => "versioning",
+            Category::Discovery => "discovery",
+            Category::RequestMeta => "request-meta",
+            Category::ResultType => "result-type",
+            Category::Mrtr => "mrtr",
+            Category::Subscriptions => "subscriptions",
+            Category::Caching => "caching",
+            Category::TasksExtension => "tasks-extension",
         }
     }
 }
@@ -307,7 +376,7 @@ pub struct Rule {
     pub needs: Needs,
     pub(crate) when: When,
     /// The rule of the same duty under 2026-07-28, where that is another row; empty where there is none.
-    pub(crate) twin: &'static str,
+    pub twin: &'static str,
 }
 
 /// What most rows of the revisions with a handshake have in common: a MUST of all four, an error.
@@ -409,7 +478,7 @@ fn at<T: Copy>(table: &[(Revision, T)], revision: Option<Revision>) -> Option<T>
         .map(|(_, value)| *value)
 }
 
-const CATEGORIES: [&[Rule]; 13] = [
+const GROUPS: &[&[Rule]] = &[
     envelope::ROWS,
     ids::ROWS,
     correlation::ROWS,
@@ -423,28 +492,55 @@ const CATEGORIES: [&[Rule]; 13] = [
     transport_stdio::ROWS,
     errors::ROWS,
     ping::ROWS,
+    resources::ROWS,
+    prompts::ROWS,
+    completion::ROWS,
+    logging::ROWS,
+    roots::ROWS,
+    sampling::ROWS,
+    elicitation::ROWS,
+    tasks::ROWS,
+    pagination::ROWS,
+    transport_http::ROWS,
+    payload::ROWS,
+    stateless::envelope::ROWS,
+    stateless::correlation::ROWS,
+    stateless::versioning::ROWS,
+    stateless::discovery::ROWS,
+    stateless::request_meta::ROWS,
+    stateless::payload::ROWS,
+    stateless::mrtr::ROWS,
+    stateless::subscriptions::ROWS,
+    stateless::capability::ROWS,
+    stateless::tools::ROWS,
+    stateless::client_features::ROWS,
+    stateless::utilities::ROWS,
+    stateless::errors::ROWS,
+    stateless::tasks_extension::ROWS,
+    stateless::transport_http::ROWS,
+    stateless::transport_stdio::ROWS,
 ];
 
 const COUNT: usize = {
     let mut count = 0;
     let mut at = 0;
-    while at < CATEGORIES.len() {
-        count += CATEGORIES[at].len();
+    while at < GROUPS.len() {
+        count += GROUPS[at].len();
         at += 1;
     }
     count
 };
 
 static TABLE: [Rule; COUNT] = {
-    let mut table = [CATEGORIES[0][0]; COUNT];
-    let (mut category, mut row, mut at) = (0, 0, 0);
-    while category < CATEGORIES.len() {
-        if row == CATEGORIES[category].len() {
-            category += 1;
+    let mut table = [MUST; COUNT];
+    let (mut group, mut row, mut at) = (0, 0, 0);
+    while group < GROUPS.len() {
+        if row == GROUPS[group].len() {
+            group += 1;
             row = 0;
             continue;
         }
-        table[at] = CATEGORIES[category][row];
+        table[at] = GROUPS[group][row];
         row += 1;
         at += 1;
     }

@@ -5,7 +5,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{How, Line, cases, describe, judge, read};
-use mcpsim_models::{Category, rules};
+use mcpsim_models::examples::expand;
+use mcpsim_models::rules;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::{Finding, Vantage};
 use mcpsim_traces::message::Revision;
@@ -106,19 +107,20 @@ fn short(finding: &Finding) -> String {
 }
 
 fn all_cases() -> Vec<Case> {
-    let mut all = vec![];
-    for rule in rules() {
-        let name = rule.category.as_str();
-        if !all.iter().any(|known| known == name) {
-            all.push(name.to_string());
-        }
-    }
-    assert!(all.contains(&Category::Envelope.as_str().to_string()));
-    all.iter()
-        .flat_map(|name| {
-            let path = cases().join(format!("{name}.md"));
-            parse(&format!("{name}.md"), &read(&path))
+    let files = std::fs::read_dir(cases()).expect("the cases");
+    let mut names: Vec<String> = files
+        .map(|file| {
+            file.expect("a file")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
         })
+        .filter(|name| name.ends_with(".md") && name != "README.md")
+        .collect();
+    names.sort();
+    names
+        .iter()
+        .flat_map(|name| parse(name, &read(&cases().join(name))))
         .collect()
 }
 
@@ -136,7 +138,7 @@ fn parse(file: &str, text: &str) -> Vec<Case> {
             is_inside = false;
         } else if is_inside {
             let case = open.as_mut().expect("an open case");
-            frames(line, &place, &mut case.lines);
+            frames(&expand(line), &place, &mut case.lines);
         } else if let Some(options) = line.strip_prefix("```frames") {
             assert!(open.is_none(), "{place}: the case before has no findings");
             is_inside = true;

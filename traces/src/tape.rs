@@ -263,7 +263,9 @@ impl<'a> Value<'a> {
             let inner = &raw[1..raw.len() - 1];
             inner == text.as_bytes()
                 || memchr::memchr(b'\\', inner).is_some()
-                    && self.as_bytes().is_some_and(|plain| *plain == *text.as_bytes())
+                    && self
+                        .as_bytes()
+                        .is_some_and(|plain| *plain == *text.as_bytes())
         }
     }
 
@@ -384,11 +386,17 @@ mod tests {
             assert_eq!(body.members().count(), 3);
             let a = body.get("a").expect("a");
             let kinds: Vec<_> = a.items().map(Value::kind).collect();
-            assert_eq!(kinds, [ValueKind::Number, ValueKind::Object, ValueKind::Text]);
+            assert_eq!(
+                kinds,
+                [ValueKind::Number, ValueKind::Object, ValueKind::Text]
+            );
             assert!(a.items().nth(2).is_some_and(|text| text.is("xA")));
             let d = body.path(&["c", "d"]).expect("d");
             assert_eq!((d.raw(), d.as_integer()), (&b"-2e0"[..], Some(-2)));
-            assert!(body.get("e").is_some_and(|e| e.is_object() && e.size() == 1));
+            assert!(
+                body.get("e")
+                    .is_some_and(|e| e.is_object() && e.size() == 1)
+            );
             assert!(body.get("b").is_none() && a.get("b").is_none());
         });
     }

@@ -1,0 +1,5 @@
+//! Log levels and log messages.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

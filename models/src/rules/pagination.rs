@@ -1,0 +1,5 @@
+//! Cursors and pages.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

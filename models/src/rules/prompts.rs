@@ -1,0 +1,5 @@
+//! Prompts: lists, arguments, messages.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

@@ -1,0 +1,5 @@
+//! Resources: lists, contents, subscriptions.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

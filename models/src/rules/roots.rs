@@ -1,0 +1,5 @@
+//! Roots of the client.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

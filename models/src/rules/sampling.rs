@@ -1,0 +1,5 @@
+//! Sampling requests and their answers.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

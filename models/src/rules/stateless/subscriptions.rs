@@ -1,0 +1,5 @@
+//! subscriptions/listen and what is sent on it.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];

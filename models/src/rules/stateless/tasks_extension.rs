@@ -1,0 +1,5 @@
+//! Tasks as an extension.
+
+use crate::rules::Rule;
+
+pub(crate) const ROWS: &[Rule] = &[];
