@@ -255,6 +255,23 @@ pub(crate) struct Case<'a> {
     pub(crate) message: String,
 }
 
+impl Case<'_> {
+    /// A certain finding of the rule's own severity that blames nobody.
+    pub(crate) fn new(rule: &'static Rule, message: String) -> Self {
+        Case {
+            rule,
+            verdict: Verdict::Broken,
+            severity: None,
+            revision: None,
+            blame: Blame::None,
+            frames: &[],
+            spot: None,
+            knew: String::new(),
+            message,
+        }
+    }
+}
+
 /// A member of an array of messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'a> {

@@ -124,6 +124,10 @@ impl Monitor {
                 exited.entry(end.party).or_default().push(at);
             }
         }
+        for place in exited.values().flatten() {
+            let end = &ends[*place];
+            end.part.judge_race(&mut self.outside(end.party, end.link));
+        }
         for places in exited.values() {
             let finding = exit_finding(ends, places);
             self.ledger.add(finding);

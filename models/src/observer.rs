@@ -283,6 +283,9 @@ impl Observer {
             None => false,
         };
         if !is_orderly && !self.ended[by] {
+            if event.what == LogWhat::Stall && event.stream.is_none() {
+                self.judge_timeouts(event.by, Verdict::Unsure);
+            }
             self.judge_end(event);
         }
         if !matches!(event.what, LogWhat::Stall) {
@@ -298,6 +301,8 @@ impl Observer {
         }
         self.end_runs(Role::Client);
         self.end_runs(Role::Server);
+        self.judge_timeouts(Role::Client, Verdict::Broken);
+        self.judge_timeouts(Role::Server, Verdict::Broken);
         self.judge_left_over();
         self.judge_missing_initialized(ending);
         let (verdict, severity, because) = match (ending, self.closed_first) {
@@ -609,6 +614,13 @@ impl Observer {
             LogWhat::Exit { .. } => "its process has ended",
             _ => "nothing more came from it",
         };
+        if !matches!(event.what, LogWhat::Stall) {
+            let (part, party) = match by {
+                Role::Client => (&self.client, self.options.client),
+                Role::Server => (&self.server, self.options.server),
+            };
+            part.judge_race(&mut outside(&mut self.ledger, party, self.options.link));
+        }
         let debtor_inn = match by {
             Role::Client => &self.client.inn,
             Role::Server => &self.server.inn,
@@ -660,7 +672,26 @@ impl Observer {
         }
     }
 
+    /// Requests that a side gave up, or seems to have given up, without a word.
+    fn judge_timeouts(&mut self, by: Role, verdict: Verdict) {
+        let (part, party) = match by {
+            Role::Client => (&self.client, self.options.client),
+            Role::Server => (&self.server, self.options.server),
+        };
+        part.judge_timeouts(
+            &mut outside(&mut self.ledger, party, self.options.link),
+            verdict,
+        );
+    }
+
     fn judge_timeout(&mut self, by: Role) {
+        let part = match by {
+            Role::Client => &mut self.client,
+            Role::Server => &mut self.server,
+        };
+        for own in part.own.iter_mut() {
+            own.flags |= open::TIMED_OUT;
+        }
         let report = Report {
             verdict: Verdict::Unsure,
             severity: REQUEST_UNANSWERED.severity,

@@ -88,6 +88,7 @@ pub(crate) mod flag {
         PEER_CLOSED = 17, "The other end closed the link, or it was cut.";
         INIT_REFUSED = 18, "The server answered initialize with an error.";
         DEPRIVED = 19, "The world took a notification on its way to the party.";
+        LAST_IN_RACE = 21, "The last frame toward the party came too late: it crossed another one.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
     }
 }
@@ -116,6 +117,8 @@ pub(crate) mod open {
     pub(crate) const MAYBE: u16 = 512;
     /// Its answer came under an id that only looks like its own: reported, and its sender still waits.
     pub(crate) const MISANSWERED: u16 = 1024;
+    /// Its sender gave up waiting for it.
+    pub(crate) const TIMED_OUT: u16 = 2048;
 }
 
 /// A request that the party sent and that is not settled for it.
@@ -318,6 +321,11 @@ pub(crate) struct Rare {
     pub(crate) batch_init: Option<FrameNo>,
     /// Cancels that fit nothing yet, where a party's own frames have no order.
     pub(crate) early_cancels: Vec<(Key, FrameNo)>,
+    /// Answers toward the party to ids that it had not issued.
+    pub(crate) strays: Vec<(Key, FrameNo)>,
+    /// The cancel or late answer that crossed another frame and came to the party last, and what it
+    /// belongs to.
+    pub(crate) race_frames: (FrameNo, FrameNo),
     /// The latest answers that the party sent, for findings that name two frames.
     pub(crate) answers: Vec<(Key, FrameNo)>,
     /// The latest answers that ended a token's series.
@@ -643,6 +651,9 @@ impl Part {
         if !message.conditions.is_empty() || message.kind == Kind::Error {
             self.form(cx, message);
         }
+        if message.method == Method::Unknown {
+            self.asks_for_the_end(cx);
+        }
         match message.kind {
             Kind::Request => {
                 seen |= bit(When::CALL) | bit(When::REQUEST);
@@ -702,7 +713,7 @@ impl Part {
     pub(crate) fn toward(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let fact = self.now();
         cx.is_stateless = self.is_outside(cx, message, false);
-        self.flags &= !flag::LAST_IN_CANCEL;
+        self.flags &= !(flag::LAST_IN_CANCEL | flag::LAST_IN_RACE);
         let is_bad = message.conditions.intersects(BAD);
         match message.kind {
             Kind::Request => {
@@ -793,6 +804,9 @@ impl Part {
         }
         if !is_stateless {
             self.direction_of_request(cx, message);
+        }
+        if self.rare.is_some() {
+            self.was_answered_early(cx, message.id);
         }
         let taken = self.take_id(cx, message, is_stateless);
         let token_is_bad = self.take_token(cx, message, taken);
@@ -1070,7 +1084,12 @@ impl Part {
             }
             Method::Cancelled => {
                 self.set(flag::LAST_IN_CANCEL);
-                if let Ok(at) = self.find_in(message.token) {
+                let found = self.find_in(message.token);
+                if found.is_err() && message.token.is_legal() {
+                    let answer = self.answer_frame(message.token);
+                    self.raced(cx, answer);
+                }
+                if let Ok(at) = found {
                     let request = &mut self.inn[at];
                     if !request.cancel.is_some() {
                         request.cancel = fact;
@@ -1093,9 +1112,13 @@ impl Part {
     fn response_toward(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {
         let Ok(at) = self.find_own(message.id) else {
             self.excuse_mismatch(message.id);
+            self.note_stray(cx, message.id);
             return;
         };
         let own = self.own[at];
+        if own.flags & open::CANCELLED != 0 {
+            self.raced(cx, own.frame);
+        }
         if own.method == Method::Initialize {
             self.handshake_answered(cx, message, fact);
         } else if own.method == Method::Unknown && message.kind == Kind::Error {
@@ -1298,6 +1321,9 @@ impl Rare {
         }
         encoder.word(u64::from(self.batch_init.is_some()));
         for (id, _) in &self.early_cancels {
+            encoder.key(*id);
+        }
+        for (id, _) in &self.strays {
             encoder.key(*id);
         }
     }

@@ -41,10 +41,8 @@ const FAULTS_NOT_YET: &[(&str, &str)] = &[
     ("B084", "structured-content-missing"),
     ("B090", "task-unknown-error"),
     ("B092", "http-session-ended-404"),
-    ("B106", "ping-answered"),
     ("B128", "http-202-for-one-way"),
     ("B129", "log-message-fields"),
-    ("B131", "request-timeout-cancel"),
     ("B135", "era-fallback-any-error"),
     ("B138", "sub-end-announced"),
 ];

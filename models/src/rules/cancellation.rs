@@ -1,6 +1,6 @@
 //! Cancellation: what may be withdrawn, by whom, and what a cancel does not undo.
 
-use mcpsim_traces::event::Role;
+use mcpsim_traces::event::{FrameNo, Role};
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
@@ -9,7 +9,7 @@ use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Knows, Mode, Part, flag, open};
 use crate::rules::ids::is_coerced;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
     id: "cancel-unknown-request",
@@ -192,6 +192,21 @@ pub(crate) const CANCEL_ANSWERED: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const CANCEL_RACE_BROKEN: Rule = Rule {
+    id: "cancel-race-broken",
+    category: Category::Cancellation,
+    basis: Basis::Text,
+    level: Level::Must,
+    side: Side::Receiver,
+    source: "2025-11-25 basic/utilities/cancellation (Timing Considerations)",
+    says: "A cancel and an answer that cross disturb nothing: the one that comes too late is dropped.",
+    why: "The two cross sooner or later in every busy session, and a peer that ends of it takes with it all that was \
+        open. That one thing followed the other is no proof, so this is a warning that names the two frames.",
+    needs: Needs::Transport,
+    when: When::CANCEL,
+    ..SHOULD
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     CANCEL_UNKNOWN_REQUEST,
@@ -203,12 +218,37 @@ pub(crate) const ROWS: &[Rule] = &[
     CANCEL_TWICE,
     RESPONSE_AFTER_CANCEL_RECEIVED,
     CANCEL_ANSWERED,
+    CANCEL_RACE_BROKEN,
 ];
 
 /// With more cancels than this that fit nothing yet, the oldest is no longer followed.
 const EARLY_MAX: usize = 64;
 
 impl Part {
+    /// What comes to the party now crossed another frame: it means nothing to it any more.
+    pub(crate) fn raced(&mut self, cx: &Cx<'_>, other: FrameNo) {
+        if cx.is_stateless {
+            return;
+        }
+        self.set(flag::LAST_IN_RACE);
+        if cx.frame != 0 {
+            self.rare().race_frames = (other, cx.frame);
+        }
+    }
+
+    /// The party ended by itself: whether that came right after frames that crossed.
+    pub(crate) fn judge_race(&self, cx: &mut Cx<'_>) {
+        if !self.is(flag::LAST_IN_RACE) || self.inn.is_empty() && self.own.is_empty() {
+            return;
+        }
+        let frames = self.rare.as_ref().map_or((0, 0), |rare| rare.race_frames);
+        let text = format!(
+            "the {} ended right after a cancel and an answer had crossed; the late one is dropped",
+            self.role.as_str()
+        );
+        self.broken(cx, &CANCEL_RACE_BROKEN, &[frames.0, frames.1], text);
+    }
+
     /// The party cancels a request.
     pub(crate) fn cancel_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let id = message.token;

@@ -1,13 +1,14 @@
 //! Which response belongs to which request, and who sends what.
 
 use mcpsim_traces::judge::Severity;
+use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
 use crate::idset::Used;
-use crate::ledger::Cx;
-use crate::part::{In, Part, flag, open};
+use crate::ledger::{Case, Cx};
+use crate::part::{In, Mode, Part, flag, open};
 use crate::rules::ids::{RESPONSE_ID_MISMATCH, is_coerced, twin};
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When, batch, cancellation};
+use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When, batch, cancellation};
 
 pub(crate) const RESPONSE_UNKNOWN_ID: Rule = Rule {
     id: "response-unknown-id",
@@ -132,6 +133,21 @@ pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const RESPONSE_BEFORE_REQUEST_OBSERVED: Rule = Rule {
+    id: "response-before-request-observed",
+    category: Category::Correlation,
+    level: Level::MayNote,
+    basis: Basis::Derived,
+    side: Side::Both,
+    source: "2025-11-25 basic/index (Responses)",
+    says: "In the log of the side that asked, an answer stands after its request.",
+    why: "Nobody answers what was not asked yet: such a log was put together in another order than things happened, \
+        or the answer has a wrong id that a later request happens to take.",
+    needs: Needs::Causal,
+    when: When::RESPONSE,
+    ..NOTE
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     RESPONSE_UNKNOWN_ID,
@@ -140,7 +156,11 @@ pub(crate) const ROWS: &[Rule] = &[
     REQUEST_UNANSWERED,
     REQUEST_WRONG_DIRECTION,
     NOTIFICATION_WRONG_DIRECTION,
+    RESPONSE_BEFORE_REQUEST_OBSERVED,
 ];
+
+/// With more answers than this to ids that were not issued, the rest is no longer followed.
+const STRAYS_MAX: usize = 64;
 
 impl Part {
     /// The party answers.
@@ -200,6 +220,38 @@ impl Part {
             &[request.cancel_frame, cx.frame],
             text,
         );
+    }
+
+    /// An answer of an id that the party never issued comes to it, in its own log.
+    #[cold]
+    pub(crate) fn note_stray(&mut self, cx: &Cx<'_>, id: Key) {
+        let is_new = self.issued.has(id) == Used::Never && id.is_legal();
+        if self.mode != Mode::Exact || cx.frame == 0 || !is_new || cx.is_stateless {
+            return;
+        }
+        let strays = &mut self.rare().strays;
+        if strays.len() < STRAYS_MAX {
+            strays.push((id, cx.frame));
+        }
+    }
+
+    /// The party issues an id: whether an answer to it was seen before.
+    #[cold]
+    pub(crate) fn was_answered_early(&mut self, cx: &mut Cx<'_>, id: Key) {
+        let Some(rare) = &mut self.rare else { return };
+        let Some(at) = rare.strays.iter().position(|(known, _)| *known == id) else {
+            return;
+        };
+        let (_, frame) = rare.strays.remove(at);
+        let message = format!(
+            "an answer to {id} stands before the request of that id; a log that was put together in another \
+                order accuses nobody"
+        );
+        let mut case = Case::new(&RESPONSE_BEFORE_REQUEST_OBSERVED, message);
+        let frames = [frame, cx.frame];
+        case.frames = &frames;
+        case.revision = self.revision;
+        cx.report(case);
     }
 
     /// A response whose id belongs to no open request.

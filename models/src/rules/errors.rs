@@ -5,7 +5,7 @@ use mcpsim_traces::message::{Capability, Message, Method, Revision};
 
 use crate::ledger::Cx;
 use crate::part::{In, Part, flag, open};
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
 
 pub(crate) const UNKNOWN_METHOD_CODE: Rule = Rule {
     id: "unknown-method-code",
@@ -47,8 +47,28 @@ pub(crate) const ERROR_CODE_RESERVED_RANGE: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const PARSE_ERROR_ANSWER: Rule = Rule {
+    id: "parse-error-answer",
+    category: Category::Errors,
+    basis: Basis::Jsonrpc,
+    side: Side::Receiver,
+    source: "JSON-RPC 2.0 specification (Error object), adopted by 2025-11-25 basic/index (Messages)",
+    says: "-32700 stands for text that is no JSON, and such text has no id that could be repeated.",
+    why: "Whoever reads the code looks for a broken line on the wire and finds none: the fault lies in the request's contents.",
+    needs: Needs::Causal,
+    when: When::RESPONSE,
+    ..NOTE
+};
+
 /// The rows of this category.
-pub(crate) const ROWS: &[Rule] = &[UNKNOWN_METHOD_CODE, ERROR_CODE_RESERVED_RANGE];
+pub(crate) const ROWS: &[Rule] = &[
+    UNKNOWN_METHOD_CODE,
+    ERROR_CODE_RESERVED_RANGE,
+    PARSE_ERROR_ANSWER,
+];
+
+/// JSON-RPC's code for text that is no JSON.
+const PARSE_ERROR: i64 = -32700;
 
 /// Whether the code lies in JSON-RPC's own range and is neither defined nor a server's own.
 pub(crate) fn is_undefined(code: i64) -> bool {
@@ -61,6 +81,16 @@ impl Part {
     /// The party refused a request.
     #[inline]
     pub(crate) fn refusal(&mut self, cx: &mut Cx<'_>, message: &Message, request: &In) {
+        if message.number == PARSE_ERROR && !cx.refused {
+            let text = format!(
+                "the answer to request {} is error -32700, which is for text that is no JSON; \
+                    a request that was read has a code of its own",
+                request.id
+            );
+            self.broken(cx, &PARSE_ERROR_ANSWER, &[request.frame, cx.frame], text);
+        } else if request.method == Method::Ping {
+            self.ping_refused(cx, message, request);
+        }
         if request.method != Method::Unknown || message.number == -32601 {
             return;
         }
@@ -75,5 +105,19 @@ impl Part {
             request.id, message.number
         );
         self.broken(cx, &UNKNOWN_METHOD_CODE, &[request.frame, cx.frame], text);
+    }
+
+    /// An error without an id, where something that could not be read may be what it answers.
+    #[cold]
+    pub(crate) fn unreadable_answered(&self, cx: &mut Cx<'_>, message: &Message) {
+        // Only where it can be nothing else: one unit, and that was no JSON.
+        let is_one = self.unreadable == 1 && self.is(flag::GARBLED_IN) && self.inn.is_empty();
+        if is_one && !self.is(flag::JOINED) && !matches!(message.number, PARSE_ERROR | -32600) {
+            let text = format!(
+                "what may be the answer to text that is no JSON has the code {}; the code for that is -32700",
+                message.number
+            );
+            self.unsure(cx, &PARSE_ERROR_ANSWER, &[cx.frame], text);
+        }
     }
 }

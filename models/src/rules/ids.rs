@@ -370,6 +370,7 @@ impl Part {
             return;
         }
         if self.unreadable > 0 {
+            self.unreadable_answered(cx, message);
             // A full counter has lost count.
             if self.unreadable < u8::MAX {
                 self.unreadable -= 1;

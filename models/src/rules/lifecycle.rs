@@ -1,14 +1,14 @@
 //! The handshake: initialize, its answer, notifications/initialized, and what may pass in between.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Severity;
+use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Kind, Message, Method, Revision, Version};
 
 use crate::ledger::Cx;
-use crate::part::{Knows, Mode, Part, flag};
+use crate::part::{Knows, Mode, Part, flag, open};
 use crate::rules::ids::name;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
 
 pub(crate) const INITIALIZE_FIRST: Rule = Rule {
     id: "initialize-first",
@@ -252,6 +252,33 @@ pub(crate) const PEER_DIED: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const REQUEST_TIMEOUT_CANCEL: Rule = Rule {
+    id: "request-timeout-cancel",
+    category: Category::Lifecycle,
+    side: Side::Sender,
+    from: Revision::V2025_03_26,
+    source: "2025-11-25 basic/lifecycle (Timeouts)",
+    says: "Who gives up waiting for an answer says so with a cancel.",
+    why: "The other side goes on working for nobody; and a limit that is only looked at when something arrives never \
+        runs out on a silent peer.",
+    needs: Needs::Time,
+    when: When::REQUEST,
+    ..NOTE
+};
+
+pub(crate) const SHUTDOWN_NO_MESSAGE: Rule = Rule {
+    id: "shutdown-no-message",
+    category: Category::Lifecycle,
+    level: Level::MayNote,
+    basis: Basis::Lowercase,
+    side: Side::Both,
+    source: "2025-11-25 basic/lifecycle (Shutdown)",
+    says: "A session is ended by closing its transport, not by a message.",
+    why: "No peer has a handler for it: whoever waits for its answer before closing may wait in vain.",
+    when: When::CALL,
+    ..NOTE
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     INITIALIZE_FIRST,
@@ -266,9 +293,67 @@ pub(crate) const ROWS: &[Rule] = &[
     VERSION_OFFERED_SUPPORTED,
     OPERATION_AFTER_REFUSED_INITIALIZE,
     PEER_DIED,
+    REQUEST_TIMEOUT_CANCEL,
+    SHUTDOWN_NO_MESSAGE,
 ];
 
 impl Part {
+    /// A method that no revision knows: whether it asks for an end that has no message.
+    #[cold]
+    pub(crate) fn asks_for_the_end(&self, cx: &mut Cx<'_>) {
+        let Some(method) = cx.body.and_then(|body| body.get("method")) else {
+            return;
+        };
+        if method.is_one_of(&["shutdown", "exit", "close"]) {
+            let text = "a message asks for the end; a session ends when its transport is closed";
+            self.broken_value(cx, &SHUTDOWN_NO_MESSAGE, method, text.to_string());
+        }
+    }
+
+    /// Nothing more comes from the party, or it gave up waiting: its own open requests.
+    pub(crate) fn judge_timeouts(&self, cx: &mut Cx<'_>, verdict: Verdict) {
+        let is_due = self
+            .revision
+            .is_some_and(|revision| REQUEST_TIMEOUT_CANCEL.is_in(revision));
+        let settled = open::CANCELLED | open::LONG | open::STATELESS | open::LOST;
+        let mut left = self.own.iter().filter(|own| {
+            let fits = verdict == Verdict::Unsure || own.flags & open::TIMED_OUT != 0;
+            fits && own.flags & settled == 0
+                && !own.answer.is_some()
+                && own.method != Method::Initialize
+        });
+        // Who stops and owes something itself is named for that.
+        let is_due = is_due && (verdict == Verdict::Broken || self.inn.is_empty());
+        let (Some(first), true) = (left.next(), is_due) else {
+            return;
+        };
+        let others = left.count();
+        let text = format!(
+            "the {} {} {} {} and sends no cancel for it{}",
+            self.role.as_str(),
+            match verdict {
+                Verdict::Broken => "gave up waiting for",
+                Verdict::Unsure => "stops while it waits for",
+            },
+            first.method.as_str(),
+            first.id,
+            if others == 0 {
+                String::new()
+            } else {
+                format!(", nor for {others} more")
+            },
+        );
+        self.case(
+            cx,
+            &REQUEST_TIMEOUT_CANCEL,
+            verdict,
+            None,
+            &[first.frame],
+            None,
+            text,
+        );
+    }
+
     /// A request of the client, inside a session.
     #[inline]
     pub(crate) fn client_request(&mut self, cx: &mut Cx<'_>, message: &Message) {

@@ -14,4 +14,41 @@ const fn row(id: &'static str, because: &'static str) -> NotJudged {
 }
 
 /// Every duty that is not judged, by id.
-pub const NOT_JUDGED: &[NotJudged] = &[];
+pub const NOT_JUDGED: &[NotJudged] = &[
+    row(
+        "capabilities-fixed",
+        "How a peer reads a later message is not in its frames.",
+    ),
+    row(
+        "client-continues-on-unsupported-version",
+        "Which versions a client can speak is not in its frames.",
+    ),
+    row(
+        "error-after-success-effect",
+        "Nothing to report: an error settles a request as a result does, which every rule about answers follows.",
+    ),
+    row(
+        "init-error-is-legal",
+        "Nothing to report: a server may refuse initialize.",
+    ),
+    row(
+        "ping-prompt",
+        "The text gives no number; an answer that outlasts the patience is request-unanswered.",
+    ),
+    row(
+        "response-after-cancel-sent",
+        "Nothing to report: an answer and a cancel may cross.",
+    ),
+    row(
+        "responses-any-order",
+        "Nothing to report: answers come in any order.",
+    ),
+    row(
+        "version-latest-offered",
+        "Which versions a peer can speak is not in its frames.",
+    ),
+    row(
+        "version-same-when-supported",
+        "Which versions a server can speak is not in its frames.",
+    ),
+];

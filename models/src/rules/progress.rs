@@ -8,7 +8,7 @@ use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::ids::Taken;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
 
 pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
     id: "progress-token-type",
@@ -170,6 +170,19 @@ pub(crate) const PROGRESS_FIELDS: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const PROGRESS_BEYOND_TOTAL: Rule = Rule {
+    id: "progress-beyond-total",
+    category: Category::Progress,
+    level: Level::MayNote,
+    basis: Basis::Derived,
+    side: Side::Receiver,
+    source: "2025-11-25 basic/utilities/progress (Progress Flow)",
+    says: "Progress goes up to the total, not past it.",
+    why: "Bars stand at more than all of it; nothing forbids it, and a total may be corrected later.",
+    when: When::PROGRESS,
+    ..NOTE
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     PROGRESS_TOKEN_TYPE,
@@ -180,6 +193,7 @@ pub(crate) const ROWS: &[Rule] = &[
     PROGRESS_AFTER_CANCEL,
     PROGRESS_NOT_INCREASING,
     PROGRESS_FIELDS,
+    PROGRESS_BEYOND_TOTAL,
 ];
 
 impl Part {
@@ -240,6 +254,7 @@ impl Part {
             let text = "the progress token is neither a string nor an integer".to_string();
             return self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);
         }
+        self.progress_within_total(cx, message);
         let Some(tokens) = &self.tokens else {
             return self.progress_for_nobody(cx, message);
         };
@@ -250,6 +265,19 @@ impl Part {
             0 => self.progress_for_nobody(cx, message),
             1 => self.progress_in_series(cx, message, from),
             _ => self.progress_in_some(token),
+        }
+    }
+
+    fn progress_within_total(&self, cx: &mut Cx<'_>, message: &Message) {
+        let total = cx.body.and_then(|body| body.path(&["params", "total"]));
+        let Some(total) = total else { return };
+        if total.as_ordered().is_some_and(|most| message.number > most) {
+            let text = format!(
+                "progress {} of a total of {}",
+                unordered(message.number),
+                String::from_utf8_lossy(total.raw())
+            );
+            self.broken_value(cx, &PROGRESS_BEYOND_TOTAL, total, text);
         }
     }
 
