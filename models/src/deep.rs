@@ -14,7 +14,7 @@ use mcpsim_traces::tape::Value;
 use crate::ledger::{Cx, bit};
 use crate::opens::{Keyed, Opens};
 use crate::part::{Fact, Part, flag, open};
-use crate::rules::When;
+use crate::rules::{When, payload};
 
 mod topics;
 
@@ -224,6 +224,9 @@ impl Part {
                 Kind::Error => When::error(frame.method),
                 _ => When::call(frame.method),
             }));
+        }
+        if is_by {
+            payload::judge(self, cx, &frame);
         }
         for topic in topics::of(frame.method) {
             let hook = if is_by { topic.by } else { topic.toward };

@@ -14,6 +14,7 @@ mod observer;
 mod opens;
 mod part;
 pub mod rules;
+mod shape;
 
 pub use ledger::{Outcome, Summary};
 pub use monitor::Monitor;

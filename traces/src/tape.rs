@@ -261,8 +261,10 @@ impl<'a> Value<'a> {
         self.is_text() && {
             let raw = self.raw();
             let inner = &raw[1..raw.len() - 1];
+            // An escaped spelling is longer than the plain one.
             inner == text.as_bytes()
-                || memchr::memchr(b'\\', inner).is_some()
+                || inner.len() > text.len()
+                    && memchr::memchr(b'\\', inner).is_some()
                     && self
                         .as_bytes()
                         .is_some_and(|plain| *plain == *text.as_bytes())

@@ -1,0 +1,799 @@
+//! Shapes of payloads: tables say which members an object has and of what type each is, and one walk over
+//! a frame's values holds them against the tables.
+//!
+//! A group of rules writes its tables as statics, refers from one to another, and judges a frame with
+//! [`judge`]:
+//!
+//! ```text
+//! static ROOT: Def = Def::new("a root", &[
+//!     required("uri", What::Text),
+//!     optional("name", What::Text),
+//!     optional("icons", What::ArrayOf(&What::Def(&ICON))).since(Revision::V2025_11_25).rule(&ICON_SHAPE),
+//! ]);
+//! static ROOTS_RESULT: Def = Def::new("a result of roots/list", &[
+//!     required("roots", What::ArrayOf(&What::Def(&ROOT))),
+//! ]);
+//!
+//! // In the hook `by` of the party whose duty it is:
+//! shape::judge(part, cx, frame, &ROOTS_RESULT, &ROOTS_RESULT_SHAPE);
+//! ```
+//!
+//! Which rule a flaw is charged to: that of the nearest [`Def`] with a rule of its own ([`Def::rule`]), else
+//! that of the nearest member with one ([`Member::rule`]), else the one that [`judge`] is given. That a member
+//! is missing is the object's flaw, unless the member says otherwise ([`Member::absent`]). What tables cannot
+//! say, a function says ([`Def::also`], [`What::Check`]): it reports with [`Walk::flaw`] or goes on with
+//! [`Walk::value`].
+//!
+//! A stateful rule on a stateless frame becomes its twin or is dropped, and so is a rule that the revision
+//! does not have. Of each rule there is at most one finding a frame: the worst, of these the first. Members
+//! that a table does not name are lawful, whatever they hold. An optional member that is `null` is a flaw at
+//! warning, unless its table says [`Member::null_is_worse`] or its type has `null`.
+//!
+//! Revisions: a member counts only where its range holds every revision that may govern the frame: one, or
+//! before that is settled all four stateful ones. So of an unsettled frame only what all of them call wrong is
+//! reported. Entries of one name have ranges that do not meet.
+//!
+//! The walk recurses over the tables, which are finite and without cycles, never over what a peer nests.
+
+#![allow(dead_code)] // The groups of rules that use it come one by one.
+
+use mcpsim_traces::judge::{Severity, Verdict};
+use mcpsim_traces::message::{Kind, Revision, ordered};
+use mcpsim_traces::tape::{Value, ValueKind};
+
+use crate::deep::Frame;
+use crate::ledger::{Cx, bit};
+use crate::part::{BAD, Part};
+use crate::rules::{Rule, When};
+
+/// What a value is.
+#[derive(Clone, Copy)]
+pub(crate) enum What {
+    /// Any JSON value, `null` included.
+    Any,
+    /// A string.
+    Text,
+    /// A string of a certain form; the form has its own rule.
+    Form(&'static Form),
+    /// One of these strings.
+    OneOf(&'static [&'static str]),
+    /// A number without a fraction.
+    Integer,
+    /// A number.
+    Number,
+    /// A number within these bounds, both included.
+    Between(i32, i32),
+    /// A boolean.
+    Bool,
+    /// An object of whatever members.
+    Object,
+    /// An array of these.
+    ArrayOf(&'static What),
+    /// An object of whatever names, each with one of these.
+    MapOf(&'static What),
+    /// An object of known members.
+    Def(&'static Def),
+    /// An object whose tag says which.
+    Union(&'static Union),
+    /// A string or a number without a fraction.
+    TextOrInteger,
+    /// `null`, or this.
+    OrNull(&'static What),
+    /// One of these, or an array of them.
+    OneOrMany(&'static What),
+    /// What a function says; the words say what would be right.
+    Check(&'static str, Check),
+}
+
+/// Reports what is wrong with a value; the rule is the one that its flaws are charged to.
+pub(crate) type Check = for<'a> fn(&mut Walk<'a>, Value<'a>, &'static Rule);
+
+/// A string of a certain form.
+pub(crate) struct Form {
+    /// What it is, with its article: `an absolute URI`.
+    pub(crate) name: &'static str,
+    pub(crate) rule: &'static Rule,
+    /// What is wrong with a string.
+    pub(crate) flaw: fn(Value<'_>) -> Option<Ill>,
+}
+
+/// Why a string has not the form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ill {
+    /// A clause: `a line break stands in it`.
+    pub(crate) why: &'static str,
+    /// Less than the rule's own.
+    pub(crate) severity: Severity,
+}
+
+/// An object of known members.
+pub(crate) struct Def {
+    /// What it is, with its article: `a tool`.
+    pub(crate) name: &'static str,
+    members: &'static [Member],
+    also: Option<Check>,
+    rule: Option<&'static Rule>,
+}
+
+impl Def {
+    /// One object; at most 64 members.
+    pub(crate) const fn new(name: &'static str, members: &'static [Member]) -> Def {
+        assert!(members.len() <= 64);
+        Def {
+            name,
+            members,
+            also: None,
+            rule: None,
+        }
+    }
+
+    /// What the rule of its flaws is, wherever it stands.
+    pub(crate) const fn rule(self, rule: &'static Rule) -> Def {
+        Def {
+            rule: Some(rule),
+            ..self
+        }
+    }
+
+    /// What the members alone do not say. Called for objects whose members were looked at.
+    pub(crate) const fn also(self, also: Check) -> Def {
+        Def {
+            also: Some(also),
+            ..self
+        }
+    }
+}
+
+/// A member of an object.
+#[derive(Clone, Copy)]
+pub(crate) struct Member {
+    name: &'static str,
+    what: What,
+    is_required: bool,
+    from: Revision,
+    until: Revision,
+    rule: Option<&'static Rule>,
+    absent: Option<&'static Rule>,
+    severity: Severity,
+    null: Severity,
+}
+
+/// A member that has to be there.
+pub(crate) const fn required(name: &'static str, what: What) -> Member {
+    Member {
+        is_required: true,
+        null: Severity::Error,
+        ..optional(name, what)
+    }
+}
+
+/// A member that may be there.
+pub(crate) const fn optional(name: &'static str, what: What) -> Member {
+    Member {
+        name,
+        what,
+        is_required: false,
+        from: Revision::V2024_11_05,
+        until: Revision::V2026_07_28,
+        rule: None,
+        absent: None,
+        severity: Severity::Error,
+        null: Severity::Warning,
+    }
+}
+
+impl Member {
+    /// The first revision that has it.
+    pub(crate) const fn since(self, from: Revision) -> Member {
+        Member { from, ..self }
+    }
+
+    /// The last revision that has it.
+    pub(crate) const fn until(self, until: Revision) -> Member {
+        Member { until, ..self }
+    }
+
+    /// What a wrong value is charged to.
+    pub(crate) const fn rule(self, rule: &'static Rule) -> Member {
+        Member {
+            rule: Some(rule),
+            ..self
+        }
+    }
+
+    /// What its absence is charged to, where not to the object's rule.
+    pub(crate) const fn absent(self, rule: &'static Rule) -> Member {
+        Member {
+            absent: Some(rule),
+            ..self
+        }
+    }
+
+    /// That a wrong value is no worse than this, whatever the rule says.
+    pub(crate) const fn at_most(self, severity: Severity) -> Member {
+        Member { severity, ..self }
+    }
+
+    /// `null` is as bad as any other wrong value.
+    pub(crate) const fn null_is_worse(self) -> Member {
+        Member {
+            null: Severity::Error,
+            ..self
+        }
+    }
+}
+
+/// An object whose tag says which of several it is.
+pub(crate) struct Union {
+    /// What it is, with its article: `a content block`.
+    pub(crate) name: &'static str,
+    /// The member that says which.
+    pub(crate) tag: &'static str,
+    pub(crate) arms: &'static [Arm],
+    /// What is charged with no tag, and with the flaws of arms without a rule; `None`: whoever refers.
+    pub(crate) rule: Option<&'static Rule>,
+    /// What an unknown tag is charged to, where that is another rule.
+    pub(crate) unknown: Option<&'static Rule>,
+}
+
+/// One kind of a union.
+pub(crate) struct Arm {
+    pub(crate) tag: &'static str,
+    pub(crate) def: &'static Def,
+    pub(crate) from: Revision,
+    pub(crate) until: Revision,
+}
+
+impl Arm {
+    /// A kind of every revision.
+    pub(crate) const fn new(tag: &'static str, def: &'static Def) -> Arm {
+        Arm {
+            tag,
+            def,
+            from: Revision::V2024_11_05,
+            until: Revision::V2026_07_28,
+        }
+    }
+
+    /// The first revision that has it.
+    pub(crate) const fn since(self, from: Revision) -> Arm {
+        Arm { from, ..self }
+    }
+
+    /// The last revision that has it.
+    pub(crate) const fn until(self, until: Revision) -> Arm {
+        Arm { until, ..self }
+    }
+}
+
+/// Something that is wrong with a frame's values.
+struct Flaw<'a> {
+    rule: &'static Rule,
+    severity: Severity,
+    /// Where it lies; `None` for the frame as a whole.
+    value: Option<Value<'a>>,
+    text: String,
+}
+
+/// One walk over the values of a frame.
+pub(crate) struct Walk<'a> {
+    root: Value<'a>,
+    /// What the root is called in paths: `params`.
+    name: &'static str,
+    /// The revisions that may govern the frame.
+    from: Revision,
+    until: Revision,
+    revision: Option<Revision>,
+    is_stateless: bool,
+    /// The worst that members on the way down allow.
+    severity: Severity,
+    /// What was met: bits of [`When`] below 64.
+    saw: u64,
+    /// Rules that have a flaw, before their twins are looked up, and the severity asked for.
+    /// Invariant: here and in `flaws`, whatever comes later under the same rule is worse; nothing is replaced.
+    known: Vec<(&'static str, Severity)>,
+    flaws: Vec<Flaw<'a>>,
+}
+
+/// Judges the payload of a frame that the party sends. Where the envelope is at fault, nothing is looked at.
+pub(crate) fn judge(
+    part: &Part,
+    cx: &mut Cx<'_>,
+    frame: &Frame<'_>,
+    def: &'static Def,
+    rule: &'static Rule,
+) {
+    let Some(mut walk) = Walk::begin(frame) else {
+        return without_params(part, cx, frame, def, rule);
+    };
+    walk.object(walk.root, def, def.rule.unwrap_or(rule));
+    walk.report(part, cx);
+}
+
+/// A call without params, where its method asks for some.
+#[cold]
+fn without_params(
+    part: &Part,
+    cx: &mut Cx<'_>,
+    frame: &Frame<'_>,
+    def: &'static Def,
+    rule: &'static Rule,
+) {
+    let is_call = matches!(frame.message.kind, Kind::Request | Kind::Notification);
+    let (true, None, Some(body)) = (is_call, frame.payload, cx.body) else {
+        return;
+    };
+    if frame.message.conditions.intersects(BAD) {
+        return;
+    }
+    let mut walk = Walk::over(frame, body);
+    let member = def
+        .members
+        .iter()
+        .find(|member| member.is_required && walk.every(member.from, member.until));
+    let Some(member) = member else { return };
+    let rule = member.absent.or(def.rule).unwrap_or(rule);
+    walk.flaw_in(rule, Severity::Error, None, || {
+        let (method, right) = (frame.method.as_str(), member.what.name());
+        format!(
+            "{method} comes without params; it needs `{}`, {right}",
+            member.name
+        )
+    });
+    walk.report(part, cx);
+}
+
+impl<'a> Walk<'a> {
+    /// A walk over a frame's payload; `None` where it has none, or where its envelope is at fault.
+    pub(crate) fn begin(frame: &Frame<'a>) -> Option<Walk<'a>> {
+        let root = frame.payload?;
+        let is_whole = root.is_object() && !frame.message.conditions.intersects(BAD);
+        is_whole.then(|| Walk::over(frame, root))
+    }
+
+    fn over(frame: &Frame<'_>, root: Value<'a>) -> Walk<'a> {
+        let (from, until) = match frame.revision {
+            Some(revision) => (revision, revision),
+            None => (Revision::V2024_11_05, Revision::V2025_11_25),
+        };
+        Walk {
+            root,
+            name: match frame.message.kind {
+                Kind::Result => "result",
+                Kind::Error => "error",
+                _ => "params",
+            },
+            from,
+            until,
+            revision: frame.revision,
+            is_stateless: frame.is_stateless,
+            severity: Severity::Error,
+            saw: 0,
+            known: vec![],
+            flaws: vec![],
+        }
+    }
+
+    /// The payload.
+    pub(crate) fn root(&self) -> Value<'a> {
+        self.root
+    }
+
+    /// Whether every revision that may govern the frame lies within.
+    #[inline]
+    pub(crate) fn every(&self, from: Revision, until: Revision) -> bool {
+        from <= self.from && self.until <= until
+    }
+
+    /// Whether some revision that may govern the frame lies within.
+    #[inline]
+    pub(crate) fn some(&self, from: Revision, until: Revision) -> bool {
+        from <= self.until && self.from <= until
+    }
+
+    /// Whether the frame stands outside any session.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.is_stateless
+    }
+
+    /// Notes that a rule's trigger was met.
+    #[inline]
+    pub(crate) fn saw(&mut self, when: When) {
+        if when.0 < 64 {
+            self.saw |= 1 << when.0;
+        }
+    }
+
+    /// Holds a value against a type; what is wrong is charged to the rule.
+    pub(crate) fn value(&mut self, value: Value<'a>, what: &'static What, rule: &'static Rule) {
+        let is_right = match *what {
+            What::Any => true,
+            What::Text => value.is_text(),
+            What::OneOf(texts) => value.is_one_of(texts),
+            What::Integer => value.is_integer(),
+            What::Number => value.is_number(),
+            What::Between(least, most) => is_between(value, least, most),
+            What::Bool => value.as_bool().is_some(),
+            What::Object => value.is_object(),
+            What::TextOrInteger => value.is_text() || value.is_integer(),
+            What::Form(form) if value.is_text() => return self.form(value, form),
+            What::ArrayOf(item) if value.is_array() => {
+                return value.items().for_each(|one| self.value(one, item, rule));
+            }
+            What::MapOf(item) if value.is_object() => {
+                return value
+                    .members()
+                    .for_each(|(_, one)| self.value(one, item, rule));
+            }
+            What::Def(def) if value.is_object() => {
+                return self.object(value, def, def.rule.unwrap_or(rule));
+            }
+            What::Union(union) if value.is_object() => {
+                return self.union(value, union, union.rule.unwrap_or(rule));
+            }
+            What::OrNull(_) if value.is_null() => true,
+            What::OrNull(inner) => return self.value(value, inner, rule),
+            What::OneOrMany(item) if value.is_array() => {
+                return value.items().for_each(|one| self.value(one, item, rule));
+            }
+            What::OneOrMany(item) => return self.value(value, item, rule),
+            What::Check(_, check) => return check(self, value, rule),
+            What::Form(_) | What::ArrayOf(_) | What::MapOf(_) | What::Def(_) | What::Union(_) => {
+                false
+            }
+        };
+        if !is_right {
+            self.wrong(value, what, rule);
+        }
+    }
+
+    /// A value that is not what it has to be.
+    #[cold]
+    pub(crate) fn wrong(&mut self, value: Value<'a>, what: &'static What, rule: &'static Rule) {
+        let rule = match *what {
+            What::Def(def) => def.rule.unwrap_or(rule),
+            What::Union(union) => union.rule.unwrap_or(rule),
+            _ => rule,
+        };
+        let (root, name) = (self.root, self.name);
+        self.flaw(rule, value, || {
+            let path = path(root, name, value);
+            format!("`{path}` is {}; it is {}", found(value), what.name())
+        });
+    }
+
+    #[inline]
+    fn form(&mut self, value: Value<'a>, form: &'static Form) {
+        self.saw(form.rule.when);
+        if let Some(ill) = (form.flaw)(value) {
+            let (root, name) = (self.root, self.name);
+            self.flaw_at(form.rule, ill.severity, value, || {
+                let path = path(root, name, value);
+                format!("`{path}` is not {}: {}", form.name, ill.why)
+            });
+        }
+    }
+
+    /// The members of an object, in one pass over them.
+    pub(crate) fn object(&mut self, object: Value<'a>, def: &'static Def, rule: &'static Rule) {
+        let (flaws, known) = (self.flaws.len(), self.known.len());
+        let mut seen = 0u64;
+        for (name, value) in object.members() {
+            let Some(at) = self.find(def, name) else {
+                continue;
+            };
+            if seen >> at & 1 == 1 {
+                // A name stands there twice: only the last one of each counts, as for most readers.
+                self.flaws.truncate(flaws);
+                self.known.truncate(known);
+                seen = self.last_members(object, def, rule);
+                break;
+            }
+            seen |= 1 << at;
+            self.member(value, &def.members[at], rule);
+        }
+        for (at, member) in def.members.iter().enumerate() {
+            if member.is_required && seen >> at & 1 == 0 && self.every(member.from, member.until) {
+                self.absent(object, def, member, rule);
+            }
+        }
+        if let Some(also) = def.also {
+            also(self, object, rule);
+        }
+    }
+
+    #[cold]
+    fn last_members(&mut self, object: Value<'a>, def: &'static Def, rule: &'static Rule) -> u64 {
+        let mut seen = 0;
+        for (at, member) in def.members.iter().enumerate() {
+            if !self.every(member.from, member.until) {
+                continue;
+            }
+            if let Some(value) = object.get(member.name) {
+                seen |= 1 << at;
+                self.member(value, member, rule);
+            }
+        }
+        seen
+    }
+
+    /// The entry for a member of that name.
+    #[inline]
+    fn find(&self, def: &'static Def, name: Value<'a>) -> Option<usize> {
+        let raw = name.raw();
+        let inner = &raw[1..raw.len() - 1];
+        let found = self.find_plain(def, inner);
+        if found.is_none() && inner.contains(&b'\\') {
+            return self.find_plain(def, &name.as_bytes()?);
+        }
+        found
+    }
+
+    #[inline]
+    fn find_plain(&self, def: &'static Def, name: &[u8]) -> Option<usize> {
+        def.members.iter().position(|member| {
+            member.name.as_bytes() == name && self.every(member.from, member.until)
+        })
+    }
+
+    #[inline]
+    fn member(&mut self, value: Value<'a>, member: &'static Member, rule: &'static Rule) {
+        if let Some(own) = member.rule {
+            self.saw(own.when);
+        }
+        let allowed = if value.is_null() {
+            member.null.min(member.severity)
+        } else {
+            member.severity
+        };
+        let before = self.severity;
+        self.severity = before.min(allowed);
+        self.value(value, &member.what, member.rule.unwrap_or(rule));
+        self.severity = before;
+    }
+
+    #[cold]
+    fn absent(
+        &mut self,
+        object: Value<'a>,
+        def: &'static Def,
+        member: &'static Member,
+        rule: &'static Rule,
+    ) {
+        let (root, name) = (self.root, self.name);
+        self.flaw(member.absent.unwrap_or(rule), object, || {
+            let path = path(root, name, object);
+            let right = member.what.name();
+            format!(
+                "`{path}` has no `{}`; {} has it, {right}",
+                member.name, def.name
+            )
+        });
+    }
+
+    fn union(&mut self, value: Value<'a>, union: &'static Union, rule: &'static Rule) {
+        let Some(tag) = value.get(union.tag) else {
+            let (root, name) = (self.root, self.name);
+            return self.flaw(rule, value, || {
+                let path = path(root, name, value);
+                format!("`{path}` has no `{}`; {} has it", union.tag, union.name)
+            });
+        };
+        if !tag.is_text() {
+            return self.wrong(tag, &What::Text, rule);
+        }
+        let arm = union.arms.iter().find(|arm| tag.is(arm.tag));
+        match arm {
+            Some(arm) if self.some(arm.from, arm.until) => {
+                self.object(value, arm.def, arm.def.rule.unwrap_or(rule));
+            }
+            _ => self.unknown_tag(tag, union, rule),
+        }
+    }
+
+    #[cold]
+    fn unknown_tag(&mut self, tag: Value<'a>, union: &'static Union, rule: &'static Rule) {
+        let arms = union.arms.iter();
+        let names: Vec<&str> = arms
+            .filter(|arm| self.some(arm.from, arm.until))
+            .map(|arm| arm.tag)
+            .collect();
+        let revision = match self.revision {
+            Some(revision) => format!(" in {revision}"),
+            None => String::new(),
+        };
+        let (root, name) = (self.root, self.name);
+        self.flaw(union.unknown.unwrap_or(rule), tag, || {
+            format!(
+                "`{}` is {}; {}{revision} is one of {}",
+                path(root, name, tag),
+                shown(tag),
+                union.name,
+                names.join(", ")
+            )
+        });
+    }
+
+    /// Something is wrong with a value, as badly as the rule says.
+    #[cold]
+    pub(crate) fn flaw(
+        &mut self,
+        rule: &'static Rule,
+        value: Value<'a>,
+        text: impl FnOnce() -> String,
+    ) {
+        self.flaw_at(rule, Severity::Error, value, text);
+    }
+
+    /// … no worse than that.
+    #[cold]
+    pub(crate) fn flaw_at(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        value: Value<'a>,
+        text: impl FnOnce() -> String,
+    ) {
+        self.flaw_in(rule, severity, Some(value), text);
+    }
+
+    #[cold]
+    fn flaw_in(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        value: Option<Value<'a>>,
+        text: impl FnOnce() -> String,
+    ) {
+        let severity = severity.min(self.severity);
+        let mut known = self.known.iter();
+        if known.any(|&(id, worst)| id == rule.id && worst >= severity) {
+            return;
+        }
+        self.known.push((rule.id, severity));
+        let Some(rule) = rule.in_era(self.is_stateless) else {
+            return;
+        };
+        if !self.every(rule.from, rule.until) {
+            return;
+        }
+        let severity = severity.min(rule.severity_at(self.revision));
+        let mut flaws = self.flaws.iter();
+        if flaws.any(|flaw| flaw.rule.id == rule.id && flaw.severity >= severity) {
+            return;
+        }
+        self.flaws.push(Flaw {
+            rule,
+            severity,
+            value,
+            text: text(),
+        });
+    }
+
+    /// Whether some flaw is charged to that rule, or to its twin.
+    pub(crate) fn has(&self, rule: &Rule) -> bool {
+        self.known.iter().any(|(id, _)| *id == rule.id)
+    }
+
+    /// Where a value lies: `result.tools[2].name`.
+    pub(crate) fn path(&self, value: Value<'a>) -> String {
+        path(self.root, self.name, value)
+    }
+
+    /// Reports what was found.
+    pub(crate) fn report(self, part: &Part, cx: &mut Cx<'_>) {
+        let mut saw = self.saw;
+        while saw != 0 {
+            cx.ledger.saw(bit(When(saw.trailing_zeros() as u8)));
+            saw &= saw - 1;
+        }
+        let frames = [cx.frame];
+        let mut flaws = self.flaws;
+        while let Some(flaw) = (!flaws.is_empty()).then(|| flaws.remove(0)) {
+            // What comes later under the same rule is worse.
+            if flaws.iter().any(|later| later.rule.id == flaw.rule.id) {
+                continue;
+            }
+            part.case(
+                cx,
+                flaw.rule,
+                Verdict::Broken,
+                Some(flaw.severity),
+                &frames,
+                flaw.value,
+                flaw.text,
+            );
+        }
+    }
+}
+
+impl What {
+    /// What it is, in words, with its article.
+    fn name(&self) -> String {
+        match *self {
+            What::Any => "any value".to_string(),
+            What::Text => "a string".to_string(),
+            What::Form(form) => form.name.to_string(),
+            What::OneOf([one]) => format!("\"{one}\""),
+            What::OneOf(texts) => format!("one of {}", texts.join(", ")),
+            What::Integer => "an integer".to_string(),
+            What::Number => "a number".to_string(),
+            What::Between(least, most) => format!("a number from {least} to {most}"),
+            What::Bool => "true or false".to_string(),
+            What::Object | What::MapOf(_) => "an object".to_string(),
+            What::ArrayOf(_) => "an array".to_string(),
+            What::Def(def) => format!("{}, an object", def.name),
+            What::Union(union) => format!("{}, an object", union.name),
+            What::TextOrInteger => "a string or an integer".to_string(),
+            What::OrNull(inner) => format!("{} or null", inner.name()),
+            What::OneOrMany(item) => format!("{}, or an array of them", item.name()),
+            What::Check(name, _) => name.to_string(),
+        }
+    }
+}
+
+fn is_between(value: Value<'_>, least: i32, most: i32) -> bool {
+    value
+        .as_ordered()
+        .is_some_and(|number| (ordered(least.into())..=ordered(most.into())).contains(&number))
+}
+
+/// What a value is, with the value where it is short: `the string "x"`, `null`, `an array`.
+pub(crate) fn found(value: Value<'_>) -> String {
+    match value.kind() {
+        ValueKind::Text => format!("the string {}", shown(value)),
+        ValueKind::Number => format!("the number {}", shown(value)),
+        ValueKind::True => "true".to_string(),
+        ValueKind::False => "false".to_string(),
+        kind => kind.as_str().to_string(),
+    }
+}
+
+/// A string or number as a message may show it: escaped, and cut to a sane length.
+pub(crate) fn shown(value: Value<'_>) -> String {
+    const SHOWN_MAX: usize = 40;
+    let (text, is_text) = match value.as_text() {
+        Some(text) => (text, true),
+        None => (String::from_utf8_lossy(value.raw()), false),
+    };
+    let mut short: String = text.chars().take(SHOWN_MAX).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    if is_text { format!("{short:?}") } else { short }
+}
+
+/// Where a value lies under the root, for a message.
+#[cold]
+fn path(root: Value<'_>, name: &str, value: Value<'_>) -> String {
+    let mut path = name.to_string();
+    let span = value.span();
+    let is_within = |outer: Value<'_>| {
+        let outer = outer.span();
+        outer.start <= span.start && span.end <= outer.end
+    };
+    let mut at = root;
+    while at.span() != span {
+        let item = at.items().enumerate().find(|(_, item)| is_within(*item));
+        if let Some((number, item)) = item {
+            path.push_str(&format!("[{number}]"));
+            at = item;
+            continue;
+        }
+        let Some((name, inner)) = at.members().find(|(_, inner)| is_within(*inner)) else {
+            break;
+        };
+        match name.as_text() {
+            Some(plain) if is_plain(&plain) => path.push_str(&format!(".{plain}")),
+            _ => path.push_str(&format!("[{}]", shown(name))),
+        }
+        at = inner;
+    }
+    path
+}
+
+/// Whether a member's name needs no quotes.
+fn is_plain(name: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    !name.is_empty() && name.len() <= 40 && name.bytes().all(is_word)
+}
