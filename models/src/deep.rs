@@ -9,6 +9,7 @@ use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::scan::Scanner;
 use mcpsim_traces::tape::Value;
 
 use crate::ledger::{Cx, bit};
@@ -111,6 +112,17 @@ impl Asked {
                 .filter(|text| keeps && text.len() <= PARAMS_MAX)
                 .map(Arc::from),
         }
+    }
+}
+
+impl Asked {
+    /// Reads the params of the request again, where they were kept.
+    #[cold]
+    pub(crate) fn read_params<T>(&self, look: impl FnOnce(Value<'_>) -> T) -> Option<T> {
+        let text = self.params.as_deref()?;
+        let mut scanner = Scanner::recording();
+        scanner.value(text, 0).ok()?;
+        scanner.body(text).map(look)
     }
 }
 
@@ -228,7 +240,8 @@ impl Part {
         if is_by {
             payload::judge(self, cx, &frame);
         }
-        for topic in topics::of(frame.method) {
+        let every = if is_stateless { topics::STATELESS } else { &[] };
+        for topic in every.iter().chain(topics::of(frame.method)) {
             let hook = if is_by { topic.by } else { topic.toward };
             hook(self, &mut deep, cx, &frame);
         }
