@@ -20,7 +20,7 @@ pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
     severity_by: &[],
     side: Side::Sender,
     from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
+    until: Revision::V2026_07_28,
     source: "2025-11-25 basic/utilities/progress (Progress Flow)",
     says: "A progress token is a string or an integer.",
     why: "Other types are coerced on the way, and progress comes back under a token that nobody gave.",
