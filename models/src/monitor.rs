@@ -23,6 +23,7 @@ use crate::rules::lifecycle::{INITIALIZED_MISSING, PEER_DIED};
 pub struct Monitor {
     ledger: Ledger,
     scanner: Scanner,
+    reads_text: bool,
 }
 
 /// More findings of one rule than this are counted and not kept.
@@ -40,6 +41,16 @@ impl Monitor {
         Monitor {
             ledger: Ledger::new(FINDINGS_MAX),
             scanner: Scanner::recording(),
+            reads_text: false,
+        }
+    }
+
+    /// A judge that reads the text of every frame, so that rules about params and results look at frames of
+    /// reference peers as well. Slower: each frame is rendered and scanned for it.
+    pub fn reading() -> Monitor {
+        Monitor {
+            reads_text: true,
+            ..Monitor::new()
         }
     }
 
@@ -410,6 +421,11 @@ impl Judge for Monitor {
 
     fn encode(&self, part: &Part, encoder: &mut Encoder) {
         part.encode(encoder);
+    }
+
+    #[inline]
+    fn reads_text(&self) -> bool {
+        self.reads_text
     }
 
     fn findings(&self) -> &[Finding] {

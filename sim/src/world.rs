@@ -9,7 +9,7 @@ use mcpsim_traces::event::{
 };
 use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight};
 use mcpsim_traces::message::{Kind, Message};
-use mcpsim_traces::render::Spellings;
+use mcpsim_traces::render::{Spellings, render};
 use mcpsim_traces::scan::Scanner;
 
 use losses::Loss;
@@ -143,6 +143,8 @@ struct Scratch {
     sent: Vec<Sent>,
     wishes: Vec<Wish>,
     scanner: ScannerBox,
+    /// The text of the frame that is judged, where the judge reads it.
+    text: Vec<u8>,
 }
 
 /// A scanner, without state that could differ between clones.
@@ -604,6 +606,18 @@ impl<A: Actor, J: Judge> World<A, J> {
         self.net.give_back(flight);
     }
 
+    /// The text of a structured frame, for a judge that reads it; hand it back to the scratch space.
+    #[inline]
+    fn text_for_judge(&mut self, message: &Message, raw: Option<&[u8]>) -> Option<Vec<u8>> {
+        if raw.is_some() || !self.judge.reads_text() {
+            return None;
+        }
+        let mut text = std::mem::take(&mut self.scratch.text);
+        text.clear();
+        render(message, &self.spellings, &mut text);
+        Some(text)
+    }
+
     fn deliver<C: Chooser + ?Sized, S: Sink + ?Sized>(
         &mut self,
         flight: &Flight,
@@ -616,9 +630,14 @@ impl<A: Actor, J: Judge> World<A, J> {
             link: flight.link,
             to: flight.to,
         });
-        let sight = sight_of(frame, end.party, flight);
+        let text = self.text_for_judge(&frame.message, frame.raw.as_deref());
+        let mut sight = sight_of(frame, end.party, flight);
+        sight.text = sight.text.or(text.as_deref());
         let (judge, part) = self.part_mut(end);
         judge.toward(part, &sight);
+        if let Some(text) = text {
+            self.scratch.text = text;
+        }
         let state = &mut self.links[usize::from(flight.link.0)];
         if state.tracks && flight.to == Role::Client && frame.message.kind.is_response() {
             let id = frame.message.id;
@@ -717,9 +736,10 @@ impl<A: Actor, J: Judge> World<A, J> {
         }
         self.frames += 1;
         let stream = self.stream_of(link, from, sent.route, &sent.message);
+        let text = self.text_for_judge(&sent.message, sent.raw.as_deref());
         let sight = Sight {
             message: &sent.message,
-            text: sent.raw.as_deref(),
+            text: sent.raw.as_deref().or(text.as_deref()),
             body: None,
             frame: self.frames,
             party: id,
@@ -730,6 +750,9 @@ impl<A: Actor, J: Judge> World<A, J> {
         let party = &mut self.parties[usize::from(id.0)];
         let part = &mut party.ends[usize::from(sent.port.0)].part;
         self.judge.by(part, &sight);
+        if let Some(text) = text {
+            self.scratch.text = text;
+        }
         door.event(What::Send {
             frame: self.frames,
             link,

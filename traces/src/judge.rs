@@ -261,6 +261,12 @@ pub trait Judge {
     /// Mixes the part's canonical encoding into the fingerprint.
     fn encode(&self, part: &Self::Part, encoder: &mut Encoder);
 
+    /// Whether it wants the text of frames that were sent as structured values, too: they are rendered for it.
+    #[inline]
+    fn reads_text(&self) -> bool {
+        false
+    }
+
     /// The findings so far, in the order in which they were made.
     fn findings(&self) -> &[Finding];
 
