@@ -66,7 +66,8 @@ impl Example {
 
 /// A line of a session with its abbreviations spelled out: `$M` is the `_meta` member that every request
 /// of 2026-07-28 carries, `$M({…})` the same with those client capabilities, and `$/` the prefix
-/// `io.modelcontextprotocol/`.
+/// `io.modelcontextprotocol/`. Of HTTP, `$H` are the headers of every POST, `$J` is the head of an answer in
+/// JSON and `$E` that of a stream of events.
 pub fn expand(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
@@ -84,7 +85,21 @@ pub fn expand(line: &str) -> String {
         text.push('}');
     }
     text.push_str(rest);
-    text.replace("$/", "io.modelcontextprotocol/")
+    let http = [
+        (
+            "$H",
+            "\"content-type\":\"application/json\",\"accept\":\"application/json, text/event-stream\"",
+        ),
+        ("$J", "200 {\"content-type\":\"application/json\"}"),
+        ("$E", "200 {\"content-type\":\"text/event-stream\"}"),
+        ("$/", "io.modelcontextprotocol/"),
+    ];
+    for (short, long) in http {
+        if text.contains(short) {
+            text = text.replace(short, long);
+        }
+    }
+    text
 }
 
 /// The examples of that rule, in the order in which they are written.

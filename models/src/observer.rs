@@ -1,6 +1,7 @@
 //! The judge of a recorded session: what can be said from where the observer stood.
 
 use mcpsim_traces::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
+use mcpsim_traces::http::Http;
 use mcpsim_traces::judge::{Blame, Ending, Finding, Severity, Vantage, Verdict};
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::{Scanner, white};
@@ -80,13 +81,13 @@ pub struct Seen<'a> {
     pub stream: Stream,
     /// Whether its line end was seen. A line without one was never a whole frame to its reader.
     pub ended: bool,
-    /// The HTTP status of the answer in whose body it stood.
-    pub http_status: Option<u16>,
+    /// What HTTP tells beside it.
+    pub http: Option<&'a Http<'a>>,
 }
 
 /// Something in a recording that is no frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LogEvent {
+pub struct LogEvent<'a> {
     /// The side that it happened to, or that did it.
     pub by: Role,
     /// What it was.
@@ -95,6 +96,8 @@ pub struct LogEvent {
     pub at_ms: Option<u64>,
     /// The exchange that it concerns, where not the whole side.
     pub stream: Option<Stream>,
+    /// What HTTP tells beside it.
+    pub http: Option<&'a Http<'a>>,
 }
 
 /// What happened beside frames.
@@ -113,6 +116,12 @@ pub enum LogWhat {
     Timeout,
     /// Nobody read the side's stderr until it could write no more.
     StderrFull,
+    /// Nothing but what HTTP tells: a head without a body, a server-sent event without data.
+    Http,
+    /// The HTTP answer has no body.
+    EmptyBody,
+    /// The exchange broke: nobody closed it.
+    Drop,
     /// Anything else: counted.
     Other,
 }
@@ -217,7 +226,8 @@ impl Observer {
         if seen.message.kind.is_response() {
             self.is_hung[from] = false;
         }
-        let refused = seen.http_status.is_some_and(|status| status >= 400);
+        let status = seen.http.and_then(Http::status);
+        let refused = status.is_some_and(|status| status >= 400);
         let body = seen
             .body
             .or_else(|| body_of(&mut self.scanner, seen.text?, seen.message));
@@ -251,11 +261,11 @@ impl Observer {
     }
 
     /// Something that is no frame, in its place among them.
-    pub fn event(&mut self, event: &LogEvent) {
+    pub fn event(&mut self, event: &LogEvent<'_>) {
         self.clock(event.at_ms);
         let by = event.by as usize;
         match event.what {
-            LogWhat::Other => {
+            LogWhat::Other | LogWhat::Http | LogWhat::EmptyBody | LogWhat::Drop => {
                 self.ignored += 1;
                 return;
             }
@@ -604,7 +614,7 @@ impl Observer {
     }
 
     /// The side's end, or that nothing more comes from it, is seen.
-    fn judge_end(&mut self, event: &LogEvent) {
+    fn judge_end(&mut self, event: &LogEvent<'_>) {
         let by = event.by;
         let stream = event
             .stream

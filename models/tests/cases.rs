@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use common::{How, Line, cases, describe, judge, read};
+use common::{How, Line, cases, describe, fields, judge, read};
 use mcpsim_models::examples::expand;
 use mcpsim_models::rules;
 use mcpsim_traces::event::Role;
+use mcpsim_traces::http::{Head, Http, Start};
 use mcpsim_traces::judge::{Finding, Vantage};
 use mcpsim_traces::message::Revision;
 
@@ -183,7 +185,8 @@ fn how(options: &str) -> How {
 
 /// One line of a block: `c2s FRAME`, `s2c FRAME`, `c2s! EVENT`, or `handshake [REVISION [CLIENT SERVER]]`.
 /// `@N` before it gives the time, `/S` after the direction the stream. A frame that begins with one
-/// of the usual members gets its version tag; `c2s= FRAME` stands as it is.
+/// of the usual members gets its version tag; `c2s= FRAME` stands as it is. On HTTP a head may stand for the
+/// frame, and `#ID`, `event=NAME` and `retry=MS` before it.
 fn frames(line: &str, place: &str, out: &mut Vec<Line>) {
     if line.is_empty() {
         return;
@@ -199,6 +202,9 @@ fn frames(line: &str, place: &str, out: &mut Vec<Line>) {
     if head == "handshake" {
         return handshake(text, at_ms, out);
     }
+    if head == "http-handshake" {
+        return http_handshake(text, place, out);
+    }
     let (head, stream) = match head.split_once('/') {
         Some((head, stream)) => (head, Some(stream.to_string())),
         None => (head, None),
@@ -208,7 +214,13 @@ fn frames(line: &str, place: &str, out: &mut Vec<Line>) {
         "s2c" => Role::Server,
         _ => panic!("{place}: {line}"),
     };
+    let (http, text) = http(text);
     let mut parsed = match &head[3..] {
+        "" if http.is_some() && text.is_empty() => {
+            let mut parsed = Line::new(from, "");
+            parsed.event = Some("http".to_string());
+            parsed
+        }
         "=" => Line::new(from, &text.replace("\\r", "\r")),
         "!" => {
             let (event, status) = text.split_once(' ').unwrap_or((text, ""));
@@ -230,7 +242,88 @@ fn frames(line: &str, place: &str, out: &mut Vec<Line>) {
     };
     parsed.at_ms = at_ms;
     parsed.stream = stream;
+    parsed.http = http;
     out.push(parsed);
+}
+
+/// What a line tells of HTTP before its frame: `POST /mcp {…}`, `200 {…}`, or the marks of an event.
+fn http(text: &str) -> (Option<Http<'static>>, &str) {
+    let mut http = Http::default();
+    let mut rest = text;
+    while let Some((word, after)) = rest
+        .split_once(' ')
+        .or((!rest.is_empty()).then_some((rest, "")))
+    {
+        let owned = |text: &str| Some(Cow::Owned(text.to_string()));
+        if let Some(id) = word.strip_prefix('#') {
+            http.sse.id = owned(id);
+        } else if let Some(name) = word.strip_prefix("event=") {
+            http.sse.event = owned(name);
+        } else if let Some(retry_ms) = word.strip_prefix("retry=") {
+            http.sse.retry_ms = Some(retry_ms.parse().expect("milliseconds"));
+        } else {
+            break;
+        }
+        rest = after;
+    }
+    let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+    let is_method = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let start = if word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        let status = word.parse().expect("a status");
+        Some((Start::Answer { status }, after))
+    } else if is_method && after.starts_with(['/', 'h']) {
+        let (target, after) = after.split_once(' ').unwrap_or((after, ""));
+        let start = Start::Request {
+            method: Cow::Owned(word.to_string()),
+            target: Some(Cow::Owned(target.to_string())),
+        };
+        Some((start, after))
+    } else {
+        None
+    };
+    if let Some((start, headers)) = start {
+        let headers = (!headers.is_empty()).then(|| {
+            let headers: serde_json::Value = serde_json::from_str(headers).expect("headers");
+            fields(headers.as_object().expect("headers by name"))
+        });
+        http.head = Some(Head {
+            start,
+            fields: headers,
+        });
+        rest = "";
+    }
+    ((!http.is_empty()).then_some(http), rest)
+}
+
+/// `http-handshake [REVISION [SESSION]]`: the exchanges that open a session on `/mcp`.
+fn http_handshake(options: &str, place: &str, out: &mut Vec<Line>) {
+    let mut options = options.split_whitespace();
+    let revision = options.next().unwrap_or("2025-06-18");
+    let session = options.next();
+    let id = session.map_or(String::new(), |id| format!(",\"mcp-session-id\":\"{id}\""));
+    let mut opening = vec![];
+    handshake(revision, None, &mut opening);
+    let mut frame = opening.into_iter();
+    let mut put = |stream: &str, out: &mut Vec<Line>| {
+        let mut line = frame.next().expect("three frames");
+        line.stream = Some(stream.to_string());
+        out.push(line);
+    };
+    let mut head = |line: String, out: &mut Vec<Line>| frames(&expand(&line), place, out);
+    head("c2s/i POST /mcp {$H}".to_string(), out);
+    put("i", out);
+    head(
+        format!("s2c/i 200 {{\"content-type\":\"application/json\"{id}}}"),
+        out,
+    );
+    put("i", out);
+    let version = match revision {
+        "2024-11-05" | "2025-03-26" => String::new(),
+        revision => format!(",\"mcp-protocol-version\":\"{revision}\""),
+    };
+    head(format!("c2s/n POST /mcp {{$H{id}{version}}}"), out);
+    put("n", out);
+    head("s2c/n 202 {}".to_string(), out);
 }
 
 /// Puts the version tag into the objects that begin with one of the envelope's members.

@@ -774,7 +774,7 @@ impl World {
                     at_ms: None,
                     stream: frame.stream,
                     ended: true,
-                    http_status: None,
+                    http: None,
                 });
             }
             observer.finish(Ending::Unfinished);

@@ -62,7 +62,7 @@ impl Log {
             at_ms: Some(self.at_ms),
             stream: 0,
             ended: true,
-            http_status: None,
+            http: None,
         });
     }
 
@@ -203,6 +203,7 @@ fn a_hang_is_found_among_them() {
             what: LogWhat::Stall,
             at_ms: None,
             stream: None,
+            http: None,
         });
         let expected = match left_out {
             Some(_) => "server never answered tools/call 77777;",

@@ -764,6 +764,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 raw: sent.raw.as_deref(),
                 spellings: &self.spellings,
             },
+            http: None,
             slips: sent.slips,
         });
         let flight = Flight {

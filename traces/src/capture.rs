@@ -8,8 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::event::{LinkKind, Role};
-use crate::file::json::{HALF_PAIR, Read, Wrong, lone_surrogate, quoted, utf8};
+use crate::file::json::{HALF_PAIR, Read, Value, Wrong, lone_surrogate, quoted, utf8};
 use crate::file::reader::{is_cut, start, too_long};
+use crate::http::{Head, Http, Sse, Unknown};
 use crate::judge::Vantage;
 use crate::lines::{KEPT_BYTES_MAX, LineReader, ReadError};
 use crate::scan::{Scanner, unescape, white};
@@ -23,8 +24,10 @@ pub struct CaptureLine<'a> {
     pub t_ms: Option<u64>,
     /// The session, where a capture holds several.
     pub session: Option<Cow<'a, str>>,
-    /// The stream, where the transport has several.
+    /// The stream, where the transport has several: on HTTP the exchange.
     pub stream: Option<Cow<'a, str>>,
+    /// What HTTP tells beside a frame or an event.
+    pub http: Option<Box<Http<'a>>>,
     /// What the line tells.
     pub what: CaptureWhat<'a>,
 }
@@ -36,6 +39,8 @@ pub enum CaptureWhat<'a> {
     Frame(CaptureFrame<'a>),
     /// Something else happened: never a frame on the wire.
     Event(CaptureEvent<'a>),
+    /// Nothing but what HTTP tells: a head without a body, an event without data; and which end sent it.
+    Http(Role),
 }
 
 /// A frame in a capture.
@@ -51,10 +56,6 @@ pub struct CaptureFrame<'a> {
     pub pad_to: Option<u64>,
     /// Its true size, where the end was cut off by whoever wrote the capture.
     pub cut_from_bytes: Option<u64>,
-    /// The status of the HTTP response that carried it.
-    pub http: Option<u16>,
-    /// The id of the server-sent event that carried it.
-    pub sse_id: Option<Cow<'a, str>>,
 }
 
 /// Something that is no frame.
@@ -70,10 +71,6 @@ pub struct CaptureEvent<'a> {
     pub raw: &'a [u8],
     /// The exit status of a program.
     pub status: Option<i64>,
-    /// The status of an HTTP response.
-    pub http: Option<u16>,
-    /// The id of a server-sent event.
-    pub sse_id: Option<Cow<'a, str>>,
     /// Where the observer stood, on an `open` line.
     pub vantage: Option<Vantage>,
     /// The kind of link, on an `open` line.
@@ -273,13 +270,29 @@ struct Spans {
     pad_to: Span,
     cut_from_bytes: Span,
     http: Span,
+    head: Span,
     sse_id: Span,
+    sse_event: Span,
+    sse_retry: Span,
     status: Span,
     vantage: Span,
     transport: Span,
 }
 
 impl Spans {
+    /// Whether the line tells something of HTTP.
+    #[inline]
+    fn has_http(&self) -> bool {
+        let spans = [
+            self.http,
+            self.head,
+            self.sse_id,
+            self.sse_event,
+            self.sse_retry,
+        ];
+        spans.iter().any(|span| span.is_there())
+    }
+
     #[inline]
     fn of(&mut self, name: &[u8]) -> Option<&mut Span> {
         Some(match name {
@@ -294,7 +307,10 @@ impl Spans {
             b"pad_to" => &mut self.pad_to,
             b"cut_from_bytes" => &mut self.cut_from_bytes,
             b"http" => &mut self.http,
+            b"head" => &mut self.head,
             b"sse_id" => &mut self.sse_id,
+            b"sse_event" => &mut self.sse_event,
+            b"sse_retry" => &mut self.sse_retry,
             b"status" | b"code" => &mut self.status,
             b"vantage" => &mut self.vantage,
             b"transport" => &mut self.transport,
@@ -336,6 +352,12 @@ impl Decoder {
             first,
             spans: &spans,
         };
+        let http = if spans.has_http() {
+            Some(Box::new(values.http(&mut self.scanner)?))
+        } else {
+            None
+        };
+        let has_frame = spans.raw.is_there() || spans.raw_b64.is_there();
         Ok(CaptureLine {
             line: number,
             t_ms: values.milliseconds()?,
@@ -343,9 +365,12 @@ impl Decoder {
             stream: values.name(spans.stream)?,
             what: if spans.event.is_there() {
                 CaptureWhat::Event(values.event(&self.raw[..raw_length])?)
-            } else {
+            } else if has_frame || http.is_none() {
                 CaptureWhat::Frame(values.frame(&self.raw[..raw_length])?)
+            } else {
+                CaptureWhat::Http(values.direction()?.ok_or_else(|| values.missing("dir"))?)
             },
+            http,
         })
     }
 
@@ -485,8 +510,34 @@ impl<'a> Values<'a, '_> {
             has_eol,
             pad_to: integer(self.text, spans.pad_to)?,
             cut_from_bytes: integer(self.text, spans.cut_from_bytes)?,
-            http: integer(self.text, spans.http)?,
-            sse_id: self.name(spans.sse_id)?,
+        })
+    }
+
+    /// `http` is the short form of the head of an answer. Which of the two kinds a head is, is told by the
+    /// direction.
+    #[cold]
+    fn http(&self, scanner: &mut Scanner) -> Read<Http<'a>> {
+        let spans = self.spans;
+        let status: Option<u16> = integer(self.text, spans.http)?;
+        let from = self.direction()?;
+        let mut head = status.map(Head::of_status);
+        if spans.head.is_there() {
+            let from = from.ok_or_else(|| self.missing("dir"))?;
+            let value = Value::at(self.text, spans.head.at, spans.head.end);
+            let whole = Head::read(value, from, Unknown::Passed, scanner)?;
+            if status.is_some() && whole.status() != status {
+                let message = "\"http\" is another status than that of \"head\"";
+                return Err(Wrong::new(spans.http.at, message));
+            }
+            head = Some(whole);
+        }
+        Ok(Http {
+            head,
+            sse: Sse {
+                id: self.name(spans.sse_id)?,
+                event: self.name(spans.sse_event)?,
+                retry_ms: integer(self.text, spans.sse_retry)?,
+            },
         })
     }
 
@@ -508,8 +559,6 @@ impl<'a> Values<'a, '_> {
             raw,
             // A status of another type, such as the name of a signal, is none.
             status: integer(self.text, spans.status).unwrap_or(None),
-            http: integer(self.text, spans.http)?,
-            sse_id: self.name(spans.sse_id)?,
             vantage: opening.vantage,
             transport: opening.transport,
         })

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::http::Http;
 use crate::message::{Kind, Message};
 use crate::render::{Spellings, render};
 
@@ -357,6 +358,8 @@ pub enum What<'a> {
         origin: Origin,
         /// What it says.
         text: FrameText<'a>,
+        /// What HTTP tells beside it.
+        http: Option<&'a Http<'a>>,
         /// Rules that the sender breaks with it on purpose.
         slips: &'static [&'static str],
     },

@@ -6,6 +6,7 @@ pub mod classify;
 pub mod encode;
 pub mod event;
 pub mod file;
+pub mod http;
 pub mod judge;
 pub mod key;
 pub mod lines;

@@ -25,14 +25,38 @@ fn words(line: &mcpsim_traces::capture::CaptureLine<'_>) -> String {
     );
     say("stream", line.stream.as_ref().map(|name| name.to_string()));
     let text = |raw: &[u8]| raw.escape_ascii().to_string();
+    if let Some(http) = &line.http {
+        let head = http.head.as_ref();
+        say(
+            "method",
+            head.and_then(|head| head.method().map(str::to_owned)),
+        );
+        say(
+            "target",
+            head.and_then(|head| head.target().map(str::to_owned)),
+        );
+        say("http", http.status().map(|n| n.to_string()));
+        for field in head
+            .and_then(|head| head.fields.as_ref())
+            .into_iter()
+            .flatten()
+        {
+            say(&field.name, Some(field.value.clone().into_owned()));
+        }
+        say("sse_id", http.sse.id.as_ref().map(|id| id.to_string()));
+        say(
+            "sse_event",
+            http.sse.event.as_ref().map(|id| id.to_string()),
+        );
+        say("sse_retry", http.sse.retry_ms.map(|n| n.to_string()));
+    }
     match &line.what {
+        CaptureWhat::Http(from) => say("by", Some(from.as_str().to_owned())),
         CaptureWhat::Frame(frame) => {
             say("from", Some(frame.from.as_str().to_owned()));
             say("eol", (!frame.has_eol).then(|| "no".to_owned()));
             say("pad_to", frame.pad_to.map(|n| n.to_string()));
             say("cut_from", frame.cut_from_bytes.map(|n| n.to_string()));
-            say("http", frame.http.map(|n| n.to_string()));
-            say("sse_id", frame.sse_id.as_ref().map(|id| id.to_string()));
             say("raw", Some(text(frame.raw)));
         }
         CaptureWhat::Event(event) => {
@@ -40,8 +64,6 @@ fn words(line: &mcpsim_traces::capture::CaptureLine<'_>) -> String {
             say("kind", Some(event.kind.as_str().to_owned()));
             say("by", event.by.map(|by| by.as_str().to_owned()));
             say("status", event.status.map(|n| n.to_string()));
-            say("http", event.http.map(|n| n.to_string()));
-            say("sse_id", event.sse_id.as_ref().map(|id| id.to_string()));
             say("vantage", event.vantage.map(|v| v.as_str().to_owned()));
             say("transport", event.transport.map(|t| t.as_str().to_owned()));
             say("raw", (!event.raw.is_empty()).then(|| text(event.raw)));
@@ -110,8 +132,25 @@ fn every_member_is_read() {
         ),
         (
             r#"{"dir":"s2c","raw":"x","pad_to":70000,"cut_from_bytes":9,"http":202,"sse_id":"e-1"}"#,
-            "1 from=server pad_to=70000 cut_from=9 http=202 sse_id=e-1 raw=x",
+            "1 http=202 sse_id=e-1 from=server pad_to=70000 cut_from=9 raw=x",
         ),
+        (
+            r#"{"dir":"c2s","raw":"x","head":{"method":"POST","target":"/mcp","headers":{"Accept":["a","b"],"x":" y "}}}"#,
+            "1 method=POST target=/mcp Accept=a Accept=b x= y  from=client raw=x",
+        ),
+        (
+            r#"{"dir":"c2s","stream":1,"head":{"method":"GET","version":"HTTP/2"}}"#,
+            "1 stream=1 method=GET by=client",
+        ),
+        (
+            r#"{"dir":"s2c","http":202,"head":{"status":202,"headers":{}}}"#,
+            "1 http=202 by=server",
+        ),
+        (
+            r#"{"dir":"s2c","sse_id":7,"sse_event":"endpoint","sse_retry":500,"raw":"/messages"}"#,
+            "1 sse_id=7 sse_event=endpoint sse_retry=500 from=server raw=/messages",
+        ),
+        (r#"{"dir":"s2c","sse_id":"7"}"#, "1 sse_id=7 by=server"),
         // What is null is not there; what is unknown does not matter.
         (
             r#"{"dir":"s2c","raw":"x","stream":null,"t_ms":null,"event":null,"who":[{"dir":1}],"status":"ok"}"#,
@@ -135,11 +174,11 @@ fn every_member_is_read() {
         ),
         (
             r#"{"event":"lost","dir":"s2c","raw":"{}","sse_id":"4"}"#,
-            "1 event=lost kind=lost by=server sse_id=4 raw={}",
+            "1 sse_id=4 event=lost kind=lost by=server raw={}",
         ),
         (
             r#"{"event":"empty-body","dir":"s2c","http":202}"#,
-            "1 event=empty-body kind=empty-body by=server http=202",
+            "1 http=202 event=empty-body kind=empty-body by=server",
         ),
         (
             r#"{"event":"open","vantage":"client","transport":"stdio"}"#,
@@ -207,6 +246,11 @@ fn what_is_wrong_has_its_place() {
         (r#"{"dir":"c2s","raw":"x","t_ms":-1}"#, "-1", "a time in milliseconds was expected, not \"-1\"".into()),
         (r#"{"dir":"c2s","raw":"x","t_ms":"now"}"#, "\"now\"", "a time in milliseconds was expected, not \"\"now\"\"".into()),
         (r#"{"dir":"c2s","raw":"x","pad_to":1.5}"#, "1.5", "a whole number was expected, not \"1.5\"".into()),
+        (r#"{"dir":"c2s","head":{"status":200}}"#, "{\"status", "a head has no \"method\"".into()),
+        (r#"{"dir":"s2c","head":{"method":"GET"}}"#, "{\"method", "a head has no \"status\"".into()),
+        (r#"{"head":{"method":"GET"}}"#, "{\"head", "the line has no \"dir\"; a capture has lines of {\"dir\":\"c2s\",\"raw\":\"…\"}".into()),
+        (r#"{"dir":"s2c","http":202,"head":{"status":200}}"#, "202", "\"http\" is another status than that of \"head\"".into()),
+        (r#"{"dir":"c2s","head":{"method":"GET","headers":{"a":1}}}"#, "1}}}", "a string was expected, not \"1\"".into()),
         (r#"{"dir":"c2s","raw":"x","http":70000}"#, "70000", "a whole number was expected, not \"70000\"".into()),
         (r#"{"dir":"c2s","raw":"x","session":["a"]}"#, "[\"a\"]", "a name was expected, not \"[\"a\"]\"".into()),
         (r#"{"event":7}"#, "7", "a string was expected, not \"7\"".into()),

@@ -88,7 +88,7 @@ fn the_trace_on_the_page_is_a_whole_trace_with_every_kind_of_line() {
 #[test]
 fn the_captures_on_the_page_are_captures() {
     let blocks = blocks("jsonl capture");
-    assert_eq!(blocks.len(), 2);
+    assert_eq!(blocks.len(), 3);
     for block in blocks {
         let Log::Capture(mut reader) = Log::open(block.as_bytes()).expect("a log") else {
             panic!("the page calls it a capture");

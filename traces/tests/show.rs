@@ -78,6 +78,7 @@ impl Tale {
             stream: frame,
             origin: Origin::default(),
             text,
+            http: None,
             slips,
         });
     }

@@ -1,5 +1,6 @@
 //! The trace file from outside: write-read is the identity, every unusable line has its place, a cut file reads up to the cut.
 
+use std::borrow::Cow;
 use std::io::BufReader;
 
 use mcpsim_traces::event::{
@@ -10,6 +11,7 @@ use mcpsim_traces::file::{
     End, EndFinding, Header, Link, OwnedEvent, OwnedWhat, Party, PartyRole, TraceReader,
     TraceWriter,
 };
+use mcpsim_traces::http::{Field, Head, Http, Sse, Start};
 use mcpsim_traces::judge::{Blame, Verdict};
 use mcpsim_traces::lines::{InputError, ReadError};
 use mcpsim_traces::message::{Kind, Message};
@@ -53,6 +55,7 @@ fn write(events: &[(u64, OwnedWhat)], findings: &[EndFinding]) -> Vec<u8> {
                 stream,
                 origin,
                 raw,
+                http,
                 slips,
             } => What::Send {
                 frame: *frame,
@@ -65,6 +68,7 @@ fn write(events: &[(u64, OwnedWhat)], findings: &[EndFinding]) -> Vec<u8> {
                     raw: Some(raw),
                     spellings: &spellings,
                 },
+                http: http.as_deref(),
                 slips: leak(slips),
             },
             OwnedWhat::Recv { frame, link, to } => What::Recv {
@@ -221,6 +225,57 @@ fn any_raw() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+type AnyHttp = Option<Box<Http<'static>>>;
+
+/// What HTTP tells beside a frame of a client, and of a server. Values of one name stand together.
+fn any_http() -> impl Strategy<Value = (AnyHttp, AnyHttp)> {
+    let text = || any::<String>().prop_map(Cow::Owned);
+    let fields = proptest::collection::btree_map(
+        "[a-z\\x00-\\x1f\"é]{0,6}",
+        proptest::collection::vec(text(), 1..3),
+        0..4,
+    );
+    let fields = fields.prop_map(|fields| {
+        let field = |(name, values): (String, Vec<Cow<'static, str>>)| {
+            let name = Cow::Owned(name);
+            let one = move |value| Field {
+                name: Cow::clone(&name),
+                value,
+            };
+            values.into_iter().map(one).collect::<Vec<_>>()
+        };
+        fields.into_iter().flat_map(field).collect()
+    });
+    let parts = (
+        proptest::option::of((text(), proptest::option::of(text()), any::<u16>())),
+        proptest::option::of(fields),
+        proptest::option::of(text()),
+        proptest::option::of(text()),
+        proptest::option::of(any::<u64>()),
+    );
+    parts.prop_map(|(start, fields, id, event, retry_ms)| {
+        let sse = Sse {
+            id,
+            event,
+            retry_ms,
+        };
+        let http = |start: Option<Start<'static>>| {
+            let fields = fields.clone();
+            let head = start.map(|start| Head { start, fields });
+            let http = Http {
+                head,
+                sse: sse.clone(),
+            };
+            (!http.is_empty()).then(|| Box::new(http))
+        };
+        let request = |(method, target, _)| Start::Request { method, target };
+        (
+            http(start.clone().map(request)),
+            http(start.map(|(_, _, status)| Start::Answer { status })),
+        )
+    })
+}
+
 fn any_what() -> impl Strategy<Value = OwnedWhat> {
     let link = || (0u8..2).prop_map(LinkId);
     let party = || (0u8..3).prop_map(PartyId);
@@ -230,11 +285,13 @@ fn any_what() -> impl Strategy<Value = OwnedWhat> {
         any::<(u8, u16)>(),
         any_raw(),
         slips,
+        any_http(),
     );
     prop_oneof![
-        6 => send.prop_map(|((frame, link, from, stream), (party, step), raw, slips)| {
+        6 => send.prop_map(|((frame, link, from, stream), (party, step), raw, slips, (client, server))| {
             let origin = Origin { party: PartyId(party), step };
-            OwnedWhat::Send { frame, link, from, stream, origin, raw, slips }
+            let http = if from == Role::Client { client } else { server };
+            OwnedWhat::Send { frame, link, from, stream, origin, raw, http, slips }
         }),
         3 => (1u32.., link(), any_role())
             .prop_map(|(frame, link, to)| OwnedWhat::Recv { frame, link, to }),
@@ -372,6 +429,7 @@ fn a_huge_frame_is_kept() {
             stream: 0,
             origin: Origin::default(),
             raw: raw.clone(),
+            http: None,
             slips: vec![],
         };
         let file = write(&[(0, send.clone())], &[]);
@@ -389,7 +447,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
     let choice = r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#;
     let end = r#"{"end":{"events":0,"digest":"00000000000000000000000000000000","findings":[{"rule":"r","blame":"client","verdict":"broken"}]}}"#;
     // A good line, what of it is replaced by what, the text at whose last occurrence the error stands, the message.
-    let cases: [(&str, &str, &str, &str, &str); 46] = [
+    let cases: [(&str, &str, &str, &str, &str); 51] = [
         (send, send, "", "", "a blank line is no event"),
         (
             send,
@@ -573,6 +631,41 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"x\",\"p\u{202e}\":1",
             "\"p",
             "unknown key \"p\\u{202e}\" in a send",
+        ),
+        (
+            send,
+            "\"x\"",
+            "\"x\",\"head\":7",
+            "7}",
+            "an object was expected, not \"7\"",
+        ),
+        (
+            send,
+            "\"x\"",
+            "\"x\",\"head\":{\"status\":200}",
+            "{\"status",
+            "a head has no \"method\"",
+        ),
+        (
+            send,
+            "\"x\"",
+            "\"x\",\"head\":{\"method\":\"GET\",\"body\":1}",
+            "\"body",
+            "unknown key \"body\" in a head",
+        ),
+        (
+            send,
+            "\"x\"",
+            "\"x\",\"head\":{\"method\":\"GET\",\"headers\":{\"a\":[\"1\",2]}}",
+            "2]",
+            "a string was expected, not \"2\"",
+        ),
+        (
+            send,
+            "\"x\"",
+            "\"x\",\"sse_retry\":-1",
+            "-1",
+            "a whole number was expected, not \"-1\"",
         ),
         (
             send,

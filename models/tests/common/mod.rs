@@ -1,12 +1,14 @@
 //! Reads captures and expectations, and compares findings with what was expected.
 #![allow(dead_code, unreachable_pub)]
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcpsim_models::{LogEvent, LogWhat, Observer, ObserverOptions, Seen, rule};
 use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::{LinkKind, Role};
+use mcpsim_traces::http::{Field, Head, Http, Sse, Start};
 use mcpsim_traces::judge::{Ending, Finding, Vantage, Verdict};
 use mcpsim_traces::message::Revision;
 use mcpsim_traces::scan::Scanner;
@@ -30,7 +32,7 @@ pub struct Line {
     pub ended: bool,
     pub stream: Option<String>,
     pub session: Option<String>,
-    pub http: Option<u16>,
+    pub http: Option<Http<'static>>,
     pub status: Option<i32>,
 }
 
@@ -71,10 +73,55 @@ impl Line {
             ended: value["eol"] != "",
             stream: text("stream"),
             session: text("session"),
-            http: value["http"].as_u64().map(|status| status as u16),
+            http: http(value),
             status: value["status"].as_i64().map(|status| status as i32),
         }
     }
+}
+
+/// What a line tells of HTTP, from its members.
+fn http(value: &Value) -> Option<Http<'static>> {
+    let text = |value: &Value| value.as_str().map(|text| Cow::Owned(text.to_string()));
+    let number = |value: &Value| value.as_u64();
+    let head = &value["head"];
+    let status = number(&head["status"]).or(number(&value["http"]));
+    let start = match text(&head["method"]) {
+        Some(method) => Some(Start::Request {
+            method,
+            target: text(&head["target"]),
+        }),
+        None => status.map(|status| Start::Answer {
+            status: status as u16,
+        }),
+    };
+    let http = Http {
+        head: start.map(|start| Head {
+            start,
+            fields: head["headers"].as_object().map(fields),
+        }),
+        sse: Sse {
+            id: text(&value["sse_id"]),
+            event: text(&value["sse_event"]),
+            retry_ms: number(&value["sse_retry"]),
+        },
+    };
+    (!http.is_empty()).then_some(http)
+}
+
+/// Header fields from an object of names and values, or lists of them.
+pub fn fields(headers: &serde_json::Map<String, Value>) -> Vec<Field<'static>> {
+    let one = |name: &str, value: &Value| Field {
+        name: Cow::Owned(name.to_string()),
+        value: Cow::Owned(value.as_str().expect("a header's value").to_string()),
+    };
+    let mut all = vec![];
+    for (name, value) in headers {
+        match value.as_array() {
+            Some(list) => all.extend(list.iter().map(|value| one(name, value))),
+            None => all.push(one(name, value)),
+        }
+    }
+    all
 }
 
 fn grow(bytes: &mut Vec<u8>, size: usize) {
@@ -173,6 +220,9 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
                 "stall" => LogWhat::Stall,
                 "timeout" => LogWhat::Timeout,
                 "stderr-full" => LogWhat::StderrFull,
+                "drop" => LogWhat::Drop,
+                "empty-body" => LogWhat::EmptyBody,
+                "http" => LogWhat::Http,
                 _ => LogWhat::Other,
             };
             let event = LogEvent {
@@ -180,17 +230,23 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
                 what,
                 at_ms: line.at_ms,
                 stream,
+                http: line.http.as_ref(),
             };
             match session {
                 Some(session) => {
-                    if let Some(observer) = observers.get_mut(session) {
-                        observer.event(&event);
-                    }
+                    let observer = observers.entry(session.clone());
+                    observer
+                        .or_insert_with(|| Observer::new(options))
+                        .event(&event);
                 }
                 // What names no session concerns all of them.
-                None => observers
+                None if !observers.is_empty() => observers
                     .values_mut()
                     .for_each(|observer| observer.event(&event)),
+                None => observers
+                    .entry(String::new())
+                    .or_insert_with(|| Observer::new(options))
+                    .event(&event),
             }
             continue;
         }
@@ -208,7 +264,7 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
             at_ms: line.at_ms,
             stream: if how.http { stream.unwrap_or(0) } else { 0 },
             ended: line.ended,
-            http_status: line.http,
+            http: line.http.as_ref(),
         });
     }
     let ending = if how.quiet {

@@ -11,7 +11,7 @@ use crate::scan::{Fault, Scanner, unescape, white};
 use crate::show::{escape_bytes, is_hidden};
 
 /// No object that is read here has more members.
-const MEMBERS_MAX: usize = 64;
+const MEMBERS_MAX: usize = 128;
 
 /// Names from a file are repeated in messages up to here.
 const QUOTED_CHARS_MAX: usize = 60;
@@ -94,6 +94,11 @@ pub(crate) struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// The value that is proven to lie there in the line.
+    pub(crate) fn at(line: &'a str, at: usize, end: usize) -> Value<'a> {
+        Value { line, at, end }
+    }
+
     /// Its source text.
     pub(crate) fn text(self) -> &'a str {
         &self.line[self.at..self.end]
@@ -307,6 +312,18 @@ impl<'a> Members<'a> {
             Some(value) => Ok(value),
             None => Err(self.wrong(format!("{} has no {name:?}", self.noun))),
         }
+    }
+
+    /// All names and values, whatever the names are.
+    pub(crate) fn into_pairs(self) -> impl Iterator<Item = Read<(Cow<'a, str>, Value<'a>)>> {
+        self.list.into_iter().map(|member| {
+            let name = Value {
+                line: member.value.line,
+                at: member.name_at,
+                end: member.name_at + member.name.len() + 2,
+            };
+            Ok((name.string()?, member.value))
+        })
     }
 
     /// Everything must have been taken.

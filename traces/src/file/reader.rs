@@ -9,6 +9,7 @@ use crate::event::{
 use crate::file::header::Header;
 use crate::file::json::{Members, Read, Value, Wrong, object_of_line, quoted};
 use crate::file::{DIGEST_SALT, End, EndFinding};
+use crate::http::Http;
 use crate::judge::{Blame, Verdict};
 use crate::lines::{InputError, LINE_BYTES_MAX, Line, LineReader, ReadError};
 use crate::scan::{FaultKind, Scanner, white};
@@ -46,6 +47,8 @@ pub enum OwnedWhat {
         origin: Origin,
         /// The bytes of the line on the wire, without its end.
         raw: Vec<u8>,
+        /// What HTTP tells beside it.
+        http: Option<Box<Http<'static>>>,
         /// Rules that the sender breaks with it on purpose.
         slips: Vec<String>,
     },
@@ -423,18 +426,7 @@ impl Context<'_> {
             "open" => OwnedWhat::Open {
                 link: self.link(value)?,
             },
-            "send" => OwnedWhat::Send {
-                frame: frame(value)?,
-                link: self.link(members.need("link")?)?,
-                from: role(members.need("from")?)?,
-                stream: members.need("stream")?.integer()?,
-                origin: origin(members.need("origin")?)?,
-                raw: raw(members)?,
-                slips: match members.take("slips") {
-                    Some(slips) => slips.strings(scanner)?,
-                    None => vec![],
-                },
-            },
+            "send" => self.send(frame(value)?, members, scanner)?,
             "recv" => OwnedWhat::Recv {
                 frame: frame(value)?,
                 link: self.link(members.need("link")?)?,
@@ -483,6 +475,29 @@ impl Context<'_> {
             _ if !value.boolean()? => return Err(value.wrong("true was expected")),
             "calm" => OwnedWhat::Calm,
             _ => OwnedWhat::Quiet,
+        })
+    }
+
+    fn send(
+        &self,
+        frame: FrameNo,
+        members: &mut Members<'_>,
+        scanner: &mut Scanner,
+    ) -> Read<OwnedWhat> {
+        let from = role(members.need("from")?)?;
+        let http = Http::take(members, from, scanner)?;
+        Ok(OwnedWhat::Send {
+            frame,
+            link: self.link(members.need("link")?)?,
+            from,
+            stream: members.need("stream")?.integer()?,
+            origin: origin(members.need("origin")?)?,
+            raw: raw(members)?,
+            http: (!http.is_empty()).then(|| Box::new(http.into_owned())),
+            slips: match members.take("slips") {
+                Some(slips) => slips.strings(scanner)?,
+                None => vec![],
+            },
         })
     }
 

@@ -65,6 +65,7 @@ impl EventText {
                 stream,
                 origin,
                 text,
+                http,
                 slips,
             } => {
                 put(out, "\"send\":");
@@ -80,6 +81,9 @@ impl EventText {
                 if !slips.is_empty() {
                     put(out, ",\"slips\":");
                     put_strings(out, slips);
+                }
+                if let Some(http) = http {
+                    http.write(out);
                 }
                 self.frame.clear();
                 text.write(&mut self.frame);
@@ -455,6 +459,7 @@ mod tests {
             stream: 1,
             origin,
             text: FrameText { raw, ..text },
+            http: None,
             slips,
         };
         let fault = |frame, forbidden| What::Fault {

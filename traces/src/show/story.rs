@@ -8,6 +8,7 @@ use crate::capture::{CaptureEvent, CaptureLine, CaptureReader, CaptureWhat};
 use crate::classify::{Classified, classify};
 use crate::event::{Choice, Fault, FrameNo, LinkKind, Role, Told};
 use crate::file::{Header, OwnedEvent, OwnedWhat, PartyRole, TraceReader};
+use crate::http::{Head, Http, Start};
 use crate::judge::{Blame, Finding, Verdict};
 use crate::key::Key;
 use crate::lines::{InputError, ReadError};
@@ -523,10 +524,16 @@ impl StoryBuilder {
             }
             CaptureWhat::Event(event) => ItemWhat::Event {
                 name: event.name.clone().into_owned(),
-                detail: detail(event, line.stream.as_deref()),
+                detail: detail(event, line),
                 // A line about the whole capture makes no session.
                 link: (event.by.is_some() || !session.is_empty()).then(|| self.session(session)),
                 by: event.by,
+            },
+            CaptureWhat::Http(from) => ItemWhat::Event {
+                name: line.http.as_deref().map_or("http".to_owned(), http_name),
+                detail: stream_detail(line).join(", "),
+                link: Some(self.session(session)),
+                by: Some(*from),
             },
         };
         self.push(line.line, line.t_ms, what);
@@ -655,7 +662,7 @@ impl StoryBuilder {
 }
 
 /// What stands with an event of a capture.
-fn detail(event: &CaptureEvent<'_>, stream: Option<&str>) -> String {
+fn detail(event: &CaptureEvent<'_>, line: &CaptureLine<'_>) -> String {
     let mut words = vec![];
     if let Some(vantage) = event.vantage {
         words.push(format!("seen from {}", vantage.as_str()));
@@ -666,16 +673,40 @@ fn detail(event: &CaptureEvent<'_>, stream: Option<&str>) -> String {
     if let Some(status) = event.status {
         words.push(format!("status {status}"));
     }
-    if let Some(http) = event.http {
-        words.push(format!("HTTP {http}"));
+    if let Some(http) = line.http.as_deref().filter(|http| http.head.is_some()) {
+        words.push(http_name(http));
     }
-    if let Some(stream) = stream {
-        words.push(format!("on {}", shortened(stream.as_bytes())));
-    }
+    words.extend(stream_detail(line));
     if !event.raw.is_empty() {
         words.push(shortened(event.raw));
     }
     words.join(", ")
+}
+
+fn stream_detail(line: &CaptureLine<'_>) -> Vec<String> {
+    let on = |stream: &str| format!("on {}", shortened(stream.as_bytes()));
+    line.stream.as_deref().map(on).into_iter().collect()
+}
+
+/// A head, or what stands with an event that has no data, in few words.
+fn http_name(http: &Http<'_>) -> String {
+    match &http.head {
+        Some(Head {
+            start: Start::Request { method, target },
+            ..
+        }) => {
+            let target = target.as_deref().unwrap_or_default();
+            shortened(format!("{method} {target}").trim_end().as_bytes())
+        }
+        Some(Head {
+            start: Start::Answer { status },
+            ..
+        }) => format!("HTTP {status}"),
+        None => match &http.sse.id {
+            Some(id) => format!("event {}", shortened(id.as_bytes())),
+            None => "event".to_owned(),
+        },
+    }
 }
 
 /// The beginning of a name that a peer has chosen.

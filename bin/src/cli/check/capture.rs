@@ -135,6 +135,10 @@ impl<'a> Sessions<'a> {
                 }
                 self.part(line, frame, rest, frame.has_eol);
             }
+            CaptureWhat::Http(by) => {
+                let event = log_event_of(line, *by, LogWhat::Http);
+                self.observer(line).event(&event);
+            }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
                     return;
@@ -175,7 +179,7 @@ impl<'a> Sessions<'a> {
             at_ms: line.t_ms,
             stream: stream_number(line.stream.as_deref()),
             ended,
-            http_status: frame.http,
+            http: line.http.as_deref(),
         };
         self.observer(line).frame(&seen);
         self.scanner = scanner;
@@ -301,7 +305,7 @@ fn stream_number(name: Option<&str>) -> Stream {
     (hasher.finish() as Stream).max(1)
 }
 
-fn log_event(line: &CaptureLine<'_>, event: &CaptureEvent<'_>) -> Option<LogEvent> {
+fn log_event<'a>(line: &'a CaptureLine<'_>, event: &CaptureEvent<'_>) -> Option<LogEvent<'a>> {
     let what = match event.kind {
         EventKind::Eof => LogWhat::Eof,
         EventKind::Exit => LogWhat::Exit {
@@ -310,20 +314,25 @@ fn log_event(line: &CaptureLine<'_>, event: &CaptureEvent<'_>) -> Option<LogEven
         EventKind::Stall => LogWhat::Stall,
         EventKind::Timeout => LogWhat::Timeout,
         EventKind::StderrFull => LogWhat::StderrFull,
+        EventKind::Drop => LogWhat::Drop,
+        EventKind::EmptyBody => LogWhat::EmptyBody,
         EventKind::Open
-        | EventKind::Drop
         | EventKind::CloseQueued
         | EventKind::Queued
         | EventKind::Lost
         | EventKind::Teardown
-        | EventKind::EmptyBody
         | EventKind::Other => return None,
     };
-    let stream = line.stream.as_deref().map(|name| stream_number(Some(name)));
-    Some(LogEvent {
-        by: event.by?,
+    Some(log_event_of(line, event.by?, what))
+}
+
+fn log_event_of<'a>(line: &'a CaptureLine<'_>, by: Role, what: LogWhat) -> LogEvent<'a> {
+    let stream = line.stream.as_deref();
+    LogEvent {
+        by,
         what,
         at_ms: line.t_ms,
-        stream,
-    })
+        stream: stream.map(|name| stream_number(Some(name))),
+        http: line.http.as_deref(),
+    }
 }

@@ -12,6 +12,7 @@ use crate::models::{
 use crate::traces::classify::classify;
 use crate::traces::event::{Fault, FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use crate::traces::file::{Header, Link, OwnedEvent, OwnedWhat, TraceReader};
+use crate::traces::http::Http;
 use crate::traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, Vantage};
 use crate::traces::lines::ReadError;
 use crate::traces::message::{Kind, Message};
@@ -188,6 +189,7 @@ struct Flown {
     message: Message,
     raw: Vec<u8>,
     stream: Stream,
+    http: Option<Box<Http<'static>>>,
     slips: Vec<String>,
     /// How many copies are on their way.
     copies: u32,
@@ -294,12 +296,13 @@ impl Again {
                 from,
                 stream,
                 raw,
+                http,
                 slips,
                 ..
             } => {
                 let message = classify(&raw, scanner).message;
-                let http = self.links[usize::from(link.0)].kind == LinkKind::Http;
-                if http && from == Role::Client && message.kind == Kind::Request {
+                let is_http = self.links[usize::from(link.0)].kind == LinkKind::Http;
+                if is_http && from == Role::Client && message.kind == Kind::Request {
                     self.requests.insert(frame, (link, message));
                 }
                 self.flown.insert(
@@ -308,6 +311,7 @@ impl Again {
                         message,
                         raw,
                         stream,
+                        http,
                         slips,
                         copies: 1,
                     },
@@ -500,7 +504,7 @@ impl EndLog {
                 at_ms: Some(at_ms),
                 stream: flown.stream,
                 ended: true,
-                http_status: None,
+                http: flown.http.as_deref(),
             });
         }
     }
@@ -514,6 +518,7 @@ impl EndLog {
                 from,
                 stream,
                 raw,
+                http,
                 slips,
                 ..
             } => {
@@ -527,6 +532,7 @@ impl EndLog {
                         message,
                         raw,
                         stream,
+                        http,
                         slips: vec![],
                         copies: 1,
                     },
@@ -595,6 +601,7 @@ impl EndLog {
             what,
             at_ms: Some(at_ms),
             stream: None,
+            http: None,
         };
         self.observers[usize::from(link.0)].event(&event);
     }
