@@ -14,7 +14,7 @@ use mcpsim_traces::tape::Value;
 
 use crate::ledger::{Cx, bit};
 use crate::opens::{Keyed, Opens};
-use crate::part::{Fact, Part, flag, open};
+use crate::part::{Fact, Part};
 use crate::rules::{When, payload};
 
 mod topics;
@@ -38,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) token: Key,
     /// `params.task` is there.
     pub(crate) wants_task: bool,
+    /// `_meta` names a level of log messages (2026-07-28).
+    pub(crate) logs: bool,
     /// The text of params, where answers are judged by it ([`keeps_params`]).
     pub(crate) params: Option<Arc<[u8]>>,
 }
@@ -51,6 +53,8 @@ impl Keyed for Asked {
     }
 }
 
+/// What a request of 2026-07-28 names the level of log messages by.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Params longer than this are not kept; answers to them are judged by the rest.
 const PARAMS_MAX: usize = 1 << 16;
 
@@ -107,6 +111,8 @@ impl Asked {
             cursor,
             token: message.token,
             wants_task: message.has(Condition::TaskAsked),
+            logs: frame.is_stateless
+                && params.is_some_and(|params| params.path(&["_meta", LOG_LEVEL]).is_some()),
             params: params
                 .map(Value::raw)
                 .filter(|text| keeps && text.len() <= PARAMS_MAX)
@@ -175,6 +181,7 @@ impl Deep {
                 encoder.key(params);
                 encoder.word(
                     u64::from(asked.fact.0) << 16
+                        | u64::from(asked.logs) << 10
                         | u64::from(asked.is_stateless) << 9
                         | u64::from(asked.wants_task) << 8
                         | asked.method as u64,
@@ -209,10 +216,6 @@ impl Part {
             let asked = if is_by { &mut deep.inn } else { &mut deep.own };
             answered = asked.find(message.id).ok().map(|at| asked.remove(at));
         }
-        let is_stateless = match &answered {
-            Some(asked) => asked.is_stateless,
-            None => cx.is_stateless,
-        };
         let mut frame = Frame {
             message,
             method: match &answered {
@@ -221,11 +224,10 @@ impl Part {
             },
             payload,
             asked: answered.as_ref(),
-            revision: None,
-            is_stateless,
+            revision: self.revision_of(cx.era, is_by),
+            is_stateless: cx.is_stateless,
             fact,
         };
-        frame.revision = self.revision_of(&frame, is_by);
         let new = (message.kind == Kind::Request).then(|| Asked::of(cx, &frame));
         if new.is_some() {
             frame.asked = new.as_ref();
@@ -240,7 +242,11 @@ impl Part {
         if is_by {
             payload::judge(self, cx, &frame);
         }
-        let every = if is_stateless { topics::STATELESS } else { &[] };
+        let every = if cx.is_stateless {
+            topics::STATELESS
+        } else {
+            &[]
+        };
         for topic in every.iter().chain(topics::of(frame.method)) {
             let hook = if is_by { topic.by } else { topic.toward };
             hook(self, &mut deep, cx, &frame);
@@ -261,18 +267,6 @@ impl Part {
         self.deep = Some(deep);
     }
 
-    /// The revision that governs a frame.
-    fn revision_of(&self, frame: &Frame<'_>, is_by: bool) -> Option<Revision> {
-        if frame.is_stateless {
-            return Some(Revision::V2026_07_28);
-        }
-        if is_by {
-            self.governing()
-        } else {
-            self.revision
-        }
-    }
-
     /// The request is no longer followed.
     #[inline]
     pub(crate) fn deep_forget(&mut self, id: Key, is_own: bool) {
@@ -283,46 +277,4 @@ impl Part {
             }
         }
     }
-
-    /// Whether a frame stands outside any session: by itself, by the request that it answers or names,
-    /// or because there is no session. `protocol/stateless-traps` of the catalogue has the order.
-    pub(crate) fn is_outside(&self, cx: &Cx<'_>, message: &Message, is_by: bool) -> bool {
-        let sender = if is_by { self.role } else { self.role.other() };
-        let of = |id: Key| {
-            let own = self.find_own(id).ok().map(|at| self.own[at].flags);
-            let inn = self.find_in(id).ok().map(|at| self.inn[at].flags);
-            own.or(inn).map(|flags| flags & open::STATELESS != 0)
-        };
-        let fallback =
-            self.is(flag::STATELESS) && !self.handshake_begun() && !self.is(flag::JOINED)
-                || self.is(flag::FORCED) && self.revision == Some(Revision::V2026_07_28);
-        match message.kind {
-            Kind::Request => match sender {
-                mcpsim_traces::event::Role::Client => self.is_stateless(message),
-                mcpsim_traces::event::Role::Server => fallback,
-            },
-            Kind::Result | Kind::Error => {
-                let asked = if is_by {
-                    self.find_in(message.id).ok().map(|at| self.inn[at].flags)
-                } else {
-                    self.find_own(message.id).ok().map(|at| self.own[at].flags)
-                };
-                asked.map_or(fallback, |flags| flags & open::STATELESS != 0)
-            }
-            Kind::Notification => match message.method {
-                Method::Cancelled => of(message.token).unwrap_or(fallback),
-                Method::SubscriptionsAcknowledged | Method::TasksNotification => true,
-                _ if is_tagged(cx) => true,
-                _ => fallback,
-            },
-            Kind::Batch | Kind::Malformed => fallback,
-        }
-    }
-}
-
-/// Whether a notification carries the tag of a subscription.
-fn is_tagged(cx: &Cx<'_>) -> bool {
-    cx.body
-        .and_then(|body| body.path(&["params", "_meta", "io.modelcontextprotocol/subscriptionId"]))
-        .is_some()
 }

@@ -31,6 +31,7 @@ const FILES: &[&str] = &[
     include_str!("../cases/stateless-versioning.md"),
     include_str!("../cases/stateless-discovery.md"),
     include_str!("../cases/stateless-request-meta.md"),
+    include_str!("../cases/stateless-result-type.md"),
     include_str!("../cases/stateless-payload.md"),
     include_str!("../cases/stateless-mrtr.md"),
     include_str!("../cases/stateless-subscriptions.md"),

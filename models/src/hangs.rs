@@ -14,7 +14,7 @@ use crate::part::{In, Own, Part, open};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 
 /// A finding names at most so many frames.
-const FRAMES_MAX: usize = 64;
+pub(crate) const FRAMES_MAX: usize = 64;
 
 /// One end of a link.
 pub(crate) struct End<'a> {
@@ -46,6 +46,13 @@ pub(crate) struct Open {
     pub(crate) reason: Reason,
     /// A stray answer may have been meant for it.
     pub(crate) is_hazy: bool,
+}
+
+impl Open {
+    /// Whether it stands outside any session.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.own.flags & open::STATELESS != 0
+    }
 }
 
 /// A request at the end of a chain, with what waits for it.
@@ -324,8 +331,9 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         message.push_str("; ");
         message.push_str(report.because);
     }
+    let rule = REQUEST_UNANSWERED.in_era(first.open.is_stateless());
     Some(Finding {
-        rule: REQUEST_UNANSWERED.id,
+        rule: rule.unwrap_or(&REQUEST_UNANSWERED).id,
         verdict: report.verdict,
         severity: report.severity,
         blame: report.blame.unwrap_or(Blame::from(debtor.role)),
@@ -360,14 +368,14 @@ pub(crate) fn cycle_finding(ends: &[End<'_>], cycle: &[Open]) -> Option<Finding>
     })
 }
 
-/// Groups by the end that owes, in the order of the ends.
+/// Groups by the end that owes, in the order of the ends, and by the era of the requests.
 pub(crate) fn by_debtor<'a>(
     stuck: impl Iterator<Item = &'a Stuck>,
-) -> BTreeMap<(usize, Reason), Vec<&'a Stuck>> {
-    let mut groups: BTreeMap<(usize, Reason), Vec<&Stuck>> = BTreeMap::new();
+) -> BTreeMap<(usize, Reason, bool), Vec<&'a Stuck>> {
+    let mut groups: BTreeMap<(usize, Reason, bool), Vec<&Stuck>> = BTreeMap::new();
     for one in stuck {
         groups
-            .entry((one.open.debtor, one.open.reason))
+            .entry((one.open.debtor, one.open.reason, one.open.is_stateless()))
             .or_default()
             .push(one);
     }

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Stream};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
-use mcpsim_traces::message::Revision;
+use mcpsim_traces::message::{Kind, Revision};
 use mcpsim_traces::tape::Value;
 
-use crate::rules::{Rule, When, rules};
+use crate::era::{Awaits, Era, Held, is_of_all_versions};
+use crate::rules::{Category, Rule, When, rule, rules};
 
 /// What became of a rule over a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -58,6 +59,8 @@ struct Counts {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) findings: Vec<Finding>,
+    /// Findings on the frame at hand that wait for what is to come; the part keeps them.
+    pub(crate) held: Vec<Held>,
     counts: BTreeMap<&'static str, Counts>,
     /// What was seen: one bit for each [`When`].
     seen: Seen,
@@ -68,6 +71,7 @@ impl Ledger {
     pub(crate) fn new(per_rule_max: u32) -> Ledger {
         Ledger {
             findings: vec![],
+            held: vec![],
             counts: BTreeMap::new(),
             seen: Seen::default(),
             per_rule_max,
@@ -143,6 +147,20 @@ pub(crate) const fn bit(when: When) -> Seen {
     Seen(seen)
 }
 
+/// What a frame outside sessions triggers.
+#[inline]
+pub(crate) fn stateless_bits(kind: Kind) -> Seen {
+    let frame = bit(When::STATELESS_FRAME);
+    frame
+        | match kind {
+            Kind::Request => bit(When::STATELESS) | bit(When::STATELESS_CALL),
+            Kind::Notification => bit(When::STATELESS_CALL) | bit(When::STATELESS_NOTIFICATION),
+            Kind::Result => bit(When::STATELESS_RESPONSE) | bit(When::STATELESS_RESULT),
+            Kind::Error => bit(When::STATELESS_RESPONSE) | bit(When::STATELESS_ERROR),
+            Kind::Batch | Kind::Malformed => Seen::default(),
+        }
+}
+
 impl std::ops::BitOr for Seen {
     type Output = Seen;
 
@@ -174,8 +192,12 @@ pub(crate) struct Cx<'a> {
     pub(crate) body: Option<Value<'a>>,
     /// Where the text begins in the frame: not at its beginning in an array.
     pub(crate) base: u32,
+    /// By which rules the frame is judged.
+    pub(crate) era: Era,
     /// The frame stands outside any session: revision 2026-07-28 or later governs it.
     pub(crate) is_stateless: bool,
+    /// The party's link has seen a handshake, or may have before the recording.
+    pub(crate) has_session: bool,
     pub(crate) slips: &'a [&'a str],
     /// Milliseconds of the log; 0 where no time is kept.
     pub(crate) now_ms: u32,
@@ -195,7 +217,9 @@ impl Cx<'_> {
             text: Some(member.text),
             body: member.body,
             base: self.base + member.at,
+            era: Era::Session,
             is_stateless: false,
+            has_session: false,
             slips: self.slips,
             now_ms: self.now_ms,
             refused: self.refused,
@@ -207,22 +231,56 @@ impl Cx<'_> {
         self.slips.contains(&rule.id)
     }
 
+    /// The frame is judged by those rules from here on.
+    #[inline]
+    pub(crate) fn set_era(&mut self, era: Era) {
+        self.era = era;
+        self.is_stateless = era.is_stateless();
+    }
+
     #[cold]
     pub(crate) fn report(&mut self, case: Case<'_>) {
-        let Some(rule) = case.rule.in_era(self.is_stateless) else {
+        if self.era == Era::Bare {
+            // One of the two, once it can be told which.
+            for (is_stateless, awaits) in [(false, Awaits::Handshake), (true, Awaits::Newer)] {
+                if let Some(finding) = self.finding(&case, is_stateless) {
+                    self.ledger.held.push(Held { awaits, finding });
+                }
+            }
+            return;
+        }
+        let Some(finding) = self.finding(&case, self.is_stateless) else {
             return;
         };
+        let is_form = rule(finding.rule).is_some_and(is_of_form);
+        match self.era {
+            Era::Foreign if !rule(finding.rule).is_some_and(is_of_all_versions) => {}
+            Era::Unproven if !is_form => {
+                let awaits = match self.has_session {
+                    true => Awaits::Proof,
+                    false => Awaits::Newer,
+                };
+                self.ledger.held.push(Held { awaits, finding });
+            }
+            _ => self.ledger.add(finding),
+        }
+    }
+
+    /// The finding of a case by the rules of that era; `None` where that has no such rule, or where the
+    /// sender said that it breaks it.
+    fn finding(&self, case: &Case<'_>, is_stateless: bool) -> Option<Finding> {
+        let rule = case.rule.in_era(is_stateless)?;
         if self.is_expected(case.rule) || self.is_expected(rule) {
-            return;
+            return None;
         }
         let severity = match case.severity {
             Some(severity) => severity,
-            None if self.is_stateless => rule.severity_at(Some(Revision::V2026_07_28)),
+            None if is_stateless => rule.severity_at(Some(Revision::V2026_07_28)),
             None => rule.severity_at(case.revision),
         };
         let mut frames: Vec<FrameNo> = case.frames.iter().copied().filter(|&no| no != 0).collect();
         frames.dedup();
-        self.ledger.add(Finding {
+        Some(Finding {
             rule: rule.id,
             verdict: case.verdict,
             severity,
@@ -230,13 +288,22 @@ impl Cx<'_> {
             party: self.party,
             link: self.link,
             frames,
-            message: case.message,
+            message: case.message.clone(),
             spot: case
                 .spot
+                .as_ref()
                 .map(|spot| (spot.start as u32 + self.base, spot.end as u32 + self.base)),
-            knew: case.knew,
-        });
+            knew: case.knew.clone(),
+        })
     }
+}
+
+/// Whether a rule is one of form, ids or correlation.
+fn is_of_form(rule: &Rule) -> bool {
+    matches!(
+        rule.category,
+        Category::Envelope | Category::Ids | Category::Correlation
+    )
 }
 
 /// A finding before it is filed.

@@ -5,6 +5,7 @@
 //! stood. Both keep one [`Part`] for each party and link, and the same code decides for both.
 
 mod deep;
+mod era;
 pub mod examples;
 mod hangs;
 mod idset;

@@ -10,6 +10,7 @@ use mcpsim_traces::judge::{
 use mcpsim_traces::message::{Kind, Message, Method};
 use mcpsim_traces::scan::Scanner;
 
+use crate::era::{Era, Light};
 use crate::hangs::{self, End, Reason, Report, Silence};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
 use crate::observer::body_of;
@@ -85,7 +86,9 @@ impl Monitor {
                 _ => sight.body,
             },
             base: 0,
+            era: Era::Session,
             is_stateless: false,
+            has_session: false,
             slips: sight.slips,
             now_ms: 0,
             refused: false,
@@ -102,7 +105,9 @@ impl Monitor {
             text: None,
             body: None,
             base: 0,
+            era: Era::Session,
             is_stateless: false,
+            has_session: false,
             slips: &[],
             now_ms: 0,
             refused: false,
@@ -114,6 +119,7 @@ impl Monitor {
         let mut cx = self.outside(end.party, end.link);
         end.part.end_run(&mut cx);
         end.part.settle_batch_init(&mut cx);
+        end.part.settle_era(cx.ledger, Light::End);
         // Nothing is owed any more by a client whose session somebody else ended.
         let is_cut_off = end.part.is(flag::PEER_CLOSED | flag::CRASHED);
         if is_quiet && !is_cut_off && end.part.initialized_is_missing() {
@@ -164,7 +170,7 @@ impl Monitor {
             let owed = owed.filter(|stuck| stuck.open.reason == Reason::Owed);
             return self.report_unfinished(ends, owed);
         }
-        for ((debtor, reason), group) in hangs::by_debtor(waits.stuck.iter()) {
+        for ((debtor, reason, _), group) in hangs::by_debtor(waits.stuck.iter()) {
             let (sure, hazy): (Vec<_>, Vec<_>) =
                 group.iter().partition(|stuck| !stuck.open.is_hazy);
             let report = match (reason, deprived(ends, debtor)) {
@@ -227,7 +233,7 @@ impl Monitor {
                 self.ledger.add(finding);
             }
         }
-        for ((debtor, _), group) in hangs::by_debtor(unclear.iter()) {
+        for ((debtor, ..), group) in hangs::by_debtor(unclear.iter()) {
             let report = Report {
                 verdict: Verdict::Unsure,
                 severity: Severity::Note,
@@ -247,7 +253,7 @@ impl Monitor {
         ends: &[End<'_>],
         owed: impl Iterator<Item = &'a hangs::Stuck>,
     ) {
-        for ((debtor, _), group) in hangs::by_debtor(owed) {
+        for ((debtor, ..), group) in hangs::by_debtor(owed) {
             let report = Report {
                 verdict: Verdict::Unsure,
                 severity: REQUEST_UNANSWERED.severity,
@@ -303,9 +309,17 @@ fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
     }
     frames.sort_unstable();
     let end = &ends[owing.unwrap_or(places[0])];
+    let is_stateless = owing.is_some_and(|at| {
+        let mut owed = ends[at].part.inn.iter();
+        owed.any(|request| request.flags & open::STATELESS != 0)
+    });
     let (rule, message) = match owing {
         Some(_) => (
-            &REQUEST_UNANSWERED,
+            if is_stateless {
+                &PEER_DIED
+            } else {
+                &REQUEST_UNANSWERED
+            },
             format!(
                 "the {} ended by itself with {count} open request(s) to answer",
                 end.role.as_str()

@@ -7,9 +7,10 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::{Scanner, white};
 use mcpsim_traces::tape::Value;
 
+use crate::era::{Era, Light};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
-use crate::part::{Mode, Part, flag, open, waits_for_people};
+use crate::part::{Mode, Own, Part, flag, open, waits_for_people};
 use crate::rules::Rule;
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
@@ -244,7 +245,9 @@ impl Observer {
             text: seen.text,
             body,
             base: 0,
+            era: Era::Session,
             is_stateless: false,
+            has_session: false,
             slips: &[],
             now_ms: self.now_ms,
             refused,
@@ -486,7 +489,11 @@ impl Observer {
             || message.kind == Kind::Request
                 && (message.method == Method::Initialize || is_stateless);
         if seen.from == Role::Client && opens {
-            return self.begin(seen);
+            // A request that speaks for itself may stand in the middle too.
+            return match self.start {
+                Start::Joined { .. } if is_stateless && message.kind == Kind::Request => {}
+                _ => self.begin(seen),
+            };
         }
         if self.start != Start::Open
             || message.kind == Kind::Malformed
@@ -511,8 +518,10 @@ impl Observer {
                     name(message)
                 },
             };
-            self.client.set(flag::JOINED);
-            self.server.set(flag::JOINED);
+            for part in [&mut self.client, &mut self.server] {
+                part.set(flag::JOINED);
+                part.settle_era(&mut self.ledger, Light::Handshake);
+            }
         }
     }
 
@@ -522,6 +531,9 @@ impl Observer {
         self.client.begin();
         self.server.begin();
         let is_handshake = seen.message.method == Method::Initialize;
+        if !is_handshake && seen.message.method != Method::ServerDiscover {
+            self.server.rare().first_id = seen.message.id;
+        }
         let Start::Joined { first, from, name } = start else {
             return;
         };
@@ -545,7 +557,9 @@ impl Observer {
             text: None,
             body: None,
             base: 0,
+            era: Era::Session,
             is_stateless: false,
+            has_session: false,
             slips: &[],
             now_ms: 0,
             refused: false,
@@ -592,6 +606,7 @@ impl Observer {
             let mut cx = outside(&mut self.ledger, party, self.options.link);
             part.judge_early_cancels(&mut cx);
             part.settle_batch_init(&mut cx);
+            part.settle_era(cx.ledger, Light::End);
         }
     }
 
@@ -656,29 +671,95 @@ impl Observer {
             because,
             blame,
         };
+        let is_cut = event.what != LogWhat::Stall && !is_blocked;
         let reported = self.report_open(
             |open, debtor| {
                 debtor == by
+                    && !(is_cut && open.is_stateless())
                     && on_stream
                         .as_ref()
                         .is_none_or(|ids| ids.binary_search(&open.own.id).is_ok())
             },
             &report,
         );
-        let LogWhat::Exit { status } = event.what else {
-            return;
+        let lost = if is_cut { self.lose_open(by) } else { vec![] };
+        let status = match event.what {
+            LogWhat::Exit { status } => status,
+            _ => None,
         };
-        if !reported && (had_bad || status.is_some_and(|status| status != 0)) {
-            let (part, party) = match by {
-                Role::Client => (&self.client, self.options.client),
-                Role::Server => (&self.server, self.options.server),
-            };
-            let mut cx = outside(&mut self.ledger, party, self.options.link);
-            let text = format!(
+        let is_exit = matches!(event.what, LogWhat::Exit { .. });
+        let is_crash = is_exit && (had_bad || status.is_some_and(|status| status != 0));
+        if !reported && (is_crash || !lost.is_empty()) {
+            self.report_death(by, &lost);
+        } else if !reported && is_cut {
+            self.note_probe(by);
+        }
+    }
+
+    /// A side's end takes the requests outside sessions that it owes with it: which, as frames.
+    fn lose_open(&mut self, by: Role) -> Vec<FrameNo> {
+        let asker = match by {
+            Role::Client => &mut self.server,
+            Role::Server => &mut self.client,
+        };
+        const NOT_OWED: u16 =
+            open::CANCELLED | open::EXCUSED | open::LONG | open::BAD | open::MISANSWERED;
+        let open = asker.own.iter_mut().filter(|own| {
+            own.flags & NOT_OWED == 0 && own.flags & open::STATELESS != 0 && !own.answer.is_some()
+        });
+        let mut frames: Vec<FrameNo> = open
+            .map(|own| {
+                own.flags |= open::EXCUSED;
+                own.frame
+            })
+            .collect();
+        frames.sort_unstable();
+        frames.truncate(hangs::FRAMES_MAX);
+        frames
+    }
+
+    fn report_death(&mut self, by: Role, lost: &[FrameNo]) {
+        let (part, party) = match by {
+            Role::Client => (&self.client, self.options.client),
+            Role::Server => (&self.server, self.options.server),
+        };
+        let mut cx = outside(&mut self.ledger, party, self.options.link);
+        let text = match lost.len() {
+            0 => format!(
                 "the {} ended by itself, without the other side having closed",
                 by.as_str()
+            ),
+            count => format!(
+                "the {} ended by itself with {count} request(s) open that it had to answer",
+                by.as_str()
+            ),
+        };
+        part.broken(&mut cx, &PEER_DIED, lost, text);
+    }
+
+    /// An older server that ends on a probe leaves nothing to fall back to, and breaks no rule.
+    fn note_probe(&mut self, by: Role) {
+        let is_probe = |own: &&Own| {
+            own.method == Method::ServerDiscover
+                && own.flags & open::STATELESS != 0
+                && !own.answer.is_some()
+        };
+        let probe = self.client.own.iter().find(is_probe).map(|own| own.frame);
+        if by != Role::Server || self.server.is(flag::MODERN) {
+            return;
+        }
+        if let Some(frame) = probe {
+            let mut cx = outside(&mut self.ledger, self.options.server, self.options.link);
+            let text = "the server ended on a server/discover, which it may not know".to_string();
+            self.server.case(
+                &mut cx,
+                &PEER_DIED,
+                Verdict::Unsure,
+                Some(Severity::Note),
+                &[frame],
+                None,
+                text,
             );
-            part.broken(&mut cx, &PEER_DIED, &[], text);
         }
     }
 
@@ -738,7 +819,7 @@ impl Observer {
         let groups = hangs::by_debtor(waits.stuck.iter().filter(fitting));
         let mut excused = vec![];
         let mut findings = vec![];
-        for ((debtor, _), group) in groups {
+        for ((debtor, ..), group) in groups {
             findings.extend(hangs::finding(&ends, &group, report));
             self.is_hung[ends[debtor].role as usize] |= is_sure;
             excused.extend(
@@ -792,7 +873,9 @@ fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
         text: None,
         body: None,
         base: 0,
+        era: Era::Session,
         is_stateless: false,
+        has_session: false,
         slips: &[],
         now_ms: 0,
         refused: false,

@@ -15,8 +15,9 @@ use mcpsim_traces::scan::{Scanner, unescape, white};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::Deep;
+use crate::era::{Era, Held, Light, encode_held};
 use crate::idset::{IdSet, Used};
-use crate::ledger::{Case, Cx, Member, Seen, bit};
+use crate::ledger::{Case, Cx, Member, Seen, bit, stateless_bits};
 use crate::opens::{Keyed, Opens};
 use crate::rules::ids::Taken;
 use crate::rules::transport_stdio::Run;
@@ -90,6 +91,7 @@ pub(crate) mod flag {
         DEPRIVED = 19, "The world took a notification on its way to the party.";
         LAST_IN_RACE = 21, "The last frame toward the party came too late: it crossed another one.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
+        MODERN = 22, "The server has shown that it knows 2026-07-28.";
     }
 }
 
@@ -119,6 +121,10 @@ pub(crate) mod open {
     pub(crate) const MISANSWERED: u16 = 1024;
     /// Its sender gave up waiting for it.
     pub(crate) const TIMED_OUT: u16 = 2048;
+    /// It came before any handshake, and not in the form of 2026-07-28.
+    pub(crate) const BARE: u16 = 4096;
+    /// It speaks for itself, in a version that is not judged here beyond its form.
+    pub(crate) const FOREIGN: u16 = 8192;
 }
 
 /// A request that the party sent and that is not settled for it.
@@ -312,6 +318,14 @@ pub(crate) struct Rare {
     pub(crate) undecided: IdSet,
     /// Own ids spent outside the session.
     pub(crate) outside: IdSet,
+    /// Findings that wait until it can be told by which rules their frames are judged.
+    pub(crate) held: Vec<Held>,
+    /// Ids that notifications toward the party named, and that no request had; and streams whose only
+    /// frame was a notification.
+    pub(crate) named: Vec<(Key, FrameNo)>,
+    pub(crate) one_way: Vec<(Stream, FrameNo)>,
+    /// The id of the first request of a recording that may begin in the middle, outside any session.
+    pub(crate) first_id: Key,
     /// A run of lines that are no messages.
     pub(crate) run: Option<Run>,
     /// Capabilities used by notifications before they were declared, with the first such frame.
@@ -525,17 +539,6 @@ impl Part {
         }
     }
 
-    /// Whether a request of the client stands outside any session.
-    #[inline]
-    pub(crate) fn is_stateless(&self, message: &Message) -> bool {
-        message.has(Condition::MetaVersion) && message.method != Method::Initialize
-            || matches!(
-                message.method,
-                Method::ServerDiscover | Method::SubscriptionsListen
-            ) && !self.handshake_begun()
-            || self.is(flag::FORCED) && self.revision == Some(Revision::V2026_07_28)
-    }
-
     pub(crate) fn handshake_begun(&self) -> bool {
         self.is(flag::INIT_SENT) || self.role == Role::Server && self.opened.is_some()
     }
@@ -643,10 +646,13 @@ impl Part {
     #[inline]
     pub(crate) fn by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let mut seen = bit(When::FRAME) | bit(When::LINE);
-        cx.is_stateless = self.is_outside(cx, message, true);
+        cx.has_session = self.handshake_begun();
         if self.rare.is_some() {
+            cx.set_era(self.era_of_rest());
             self.settle_run_before(cx, message);
         }
+        cx.set_era(self.era_of(cx, message, true));
+        self.mark_era(cx, message, true);
         let is_bad = message.conditions.intersects(BAD);
         if !message.conditions.is_empty() || message.kind == Kind::Error {
             self.form(cx, message);
@@ -705,14 +711,22 @@ impl Part {
             }
             Kind::Malformed => self.malformed_by(cx, message),
         }
+        if cx.is_stateless {
+            seen |= stateless_bits(message.kind);
+        }
         cx.ledger.saw(seen);
+        if !cx.ledger.held.is_empty() {
+            self.keep_held(cx.ledger);
+        }
     }
 
     /// This frame goes to the party.
     #[inline]
     pub(crate) fn toward(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let fact = self.now();
-        cx.is_stateless = self.is_outside(cx, message, false);
+        cx.has_session = self.handshake_begun();
+        cx.set_era(self.era_of(cx, message, false));
+        self.mark_era(cx, message, false);
         self.flags &= !(flag::LAST_IN_CANCEL | flag::LAST_IN_RACE);
         let is_bad = message.conditions.intersects(BAD);
         match message.kind {
@@ -749,6 +763,9 @@ impl Part {
             if message.has(Condition::DuplicateMember) && message.kind != Kind::Batch {
                 self.doubled(cx, message);
             }
+        }
+        if !cx.ledger.held.is_empty() {
+            self.keep_held(cx.ledger);
         }
     }
 
@@ -789,18 +806,31 @@ impl Part {
             }
             return;
         }
-        let is_stateless = self.role == Role::Client && self.is_stateless(message);
+        let is_stateless = cx.is_stateless;
+        if self.role == Role::Server && cx.era != Era::Session {
+            self.server_requests(cx, message);
+            if is_stateless && !message.id.is_legal() {
+                return;
+            }
+        }
         if !self.legal_id(cx, message) {
             self.set(flag::SPOKE);
             return;
         }
         if is_stateless {
-            self.set(flag::STATELESS | flag::SPOKE);
-        } else {
-            match self.role {
-                Role::Client => self.client_request(cx, message),
-                Role::Server => self.server_request(cx, message),
+            self.set(flag::STATELESS);
+        }
+        match self.role {
+            Role::Client => {
+                if cx.era != Era::Session {
+                    self.newer_request(cx, message);
+                }
+                if !is_stateless {
+                    self.client_request(cx, message);
+                }
             }
+            Role::Server if !is_stateless => self.server_request(cx, message),
+            Role::Server => {}
         }
         if !is_stateless {
             self.direction_of_request(cx, message);
@@ -818,17 +848,40 @@ impl Part {
         if is_bad || token_is_bad || taken == Taken::Again {
             flags |= open::BAD;
         }
-        if is_stateless {
-            flags |= open::STATELESS;
-        }
-        if is_long(message.method, is_stateless) {
-            flags |= open::LONG;
+        flags |= self.era_flags(cx, message);
+        if is_stateless && self.role == Role::Server {
+            // Nobody owes an answer to it.
+            flags |= open::BAD;
         }
         if self.mode == Mode::Loose && self.rare.is_some() && self.was_cancelled_early(cx, message)
         {
             flags |= open::CANCELLED;
         }
         self.push_own(cx, message, flags);
+    }
+
+    /// What the era of a new request means for what is kept of it.
+    fn era_flags(&self, cx: &Cx<'_>, message: &Message) -> u16 {
+        let mut flags = match cx.era {
+            Era::Session => 0,
+            Era::Stateless | Era::Unproven => open::STATELESS,
+            Era::Foreign => open::STATELESS | open::FOREIGN,
+            Era::Bare => open::BARE,
+        };
+        if self.is_long(message.method, cx.is_stateless) {
+            flags |= open::LONG;
+        }
+        flags
+    }
+
+    /// Whether such a request stays open for as long as its sender likes.
+    fn is_long(&self, method: Method, is_stateless: bool) -> bool {
+        match method {
+            Method::SubscriptionsListen | Method::TasksResult => true,
+            // An older server may be silent on a probe.
+            Method::ServerDiscover => is_stateless && !self.is(flag::MODERN | flag::FORCED),
+            _ => false,
+        }
     }
 
     fn push_own(&mut self, cx: &Cx<'_>, message: &Message, mut flags: u16) {
@@ -954,7 +1007,7 @@ impl Part {
         }
     }
 
-    fn request_toward(&mut self, cx: &Cx<'_>, message: &Message, fact: Fact, is_bad: bool) {
+    fn request_toward(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact, is_bad: bool) {
         if message.has(Condition::NotificationPrefix) {
             self.answerable(message.id);
             self.unread();
@@ -966,11 +1019,12 @@ impl Part {
             self.unread();
             return;
         }
-        let is_stateless = self.role == Role::Server && self.is_stateless(message);
+        let is_stateless = cx.is_stateless;
         if is_stateless {
             self.set(flag::STATELESS);
         }
         if message.method == Method::Initialize && self.role == Role::Server {
+            self.settle_era(cx.ledger, Light::Handshake);
             if !self.opened.is_some() {
                 self.opened = fact;
                 self.theirs = message.capabilities;
@@ -984,11 +1038,9 @@ impl Part {
         if is_bad || message.token.is_present() && !message.token.is_legal() {
             flags |= open::BAD;
         }
-        if is_stateless {
-            flags |= open::STATELESS;
-        }
-        if is_long(message.method, is_stateless) {
-            flags |= open::LONG;
+        flags |= self.era_flags(cx, message);
+        if is_stateless && self.role == Role::Client {
+            flags |= open::BAD;
         }
         let request = In {
             id: message.id,
@@ -1075,6 +1127,9 @@ impl Part {
 
     fn notification_toward(&mut self, cx: &Cx<'_>, message: &Message, fact: Fact) {
         self.set(flag::NOTIFIED);
+        if cx.era != Era::Session {
+            self.note_named(cx, message);
+        }
         if cx.frame != 0 {
             self.rare().notification_frame = cx.frame;
         }
@@ -1316,6 +1371,12 @@ impl Rare {
         encoder.word(0x7261_7265 << 32 | u64::from(self.early.bits()));
         self.undecided.encode(encoder);
         self.outside.encode(encoder);
+        if !self.held.is_empty() {
+            encode_held(&self.held, encoder);
+        }
+        for (id, _) in &self.named {
+            encoder.key(*id);
+        }
         if let Some(run) = &self.run {
             run.encode(encoder);
         }
@@ -1335,15 +1396,6 @@ fn push_latest(list: &mut Vec<(Key, FrameNo)>, entry: (Key, FrameNo)) {
         list.drain(..ANSWERS_MAX / 2);
     }
     list.push(entry);
-}
-
-/// Whether such a request stays open for as long as its sender likes.
-fn is_long(method: Method, is_stateless: bool) -> bool {
-    match method {
-        Method::SubscriptionsListen | Method::TasksResult => true,
-        Method::ServerDiscover => is_stateless,
-        _ => false,
-    }
 }
 
 /// Whether a person may have to answer such a request.
@@ -1410,7 +1462,9 @@ mod tests {
                     text: None,
                     body: None,
                     base: 0,
+                    era: Era::Session,
                     is_stateless: false,
+                    has_session: false,
                     slips: &[],
                     now_ms: 0,
                     refused: false,
@@ -1443,7 +1497,9 @@ mod tests {
                 text: None,
                 body: None,
                 base: 0,
+                era: Era::Session,
                 is_stateless: false,
+                has_session: false,
                 slips: &[],
                 now_ms: number,
                 refused: false,

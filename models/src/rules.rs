@@ -324,6 +324,14 @@ impl When {
     pub(crate) const STATELESS_ERROR: When = When(30);
     /// A server-sent event.
     pub(crate) const SSE: When = When(31);
+    /// Any frame outside sessions.
+    pub(crate) const STATELESS_FRAME: When = When(50);
+    /// A request or a notification outside any session.
+    pub(crate) const STATELESS_CALL: When = When(51);
+    /// A notification outside any session.
+    pub(crate) const STATELESS_NOTIFICATION: When = When(52);
+    /// A response outside any session.
+    pub(crate) const STATELESS_RESPONSE: When = When(53);
 
     /// A request or notification of that method.
     pub(crate) const fn call(method: Method) -> When {
@@ -508,6 +516,7 @@ const GROUPS: &[&[Rule]] = &[
     stateless::versioning::ROWS,
     stateless::discovery::ROWS,
     stateless::request_meta::ROWS,
+    stateless::result_type::ROWS,
     stateless::payload::ROWS,
     stateless::mrtr::ROWS,
     stateless::subscriptions::ROWS,

@@ -37,7 +37,6 @@ const FAULTS_NOT_YET: &[(&str, &str)] = &[
     ("B058", "content-type-in-revision"),
     ("B068", "stdio-server-exits-on-eof"),
     ("B073", "cursor-loop"),
-    ("B078", "meta-required-fields"),
     ("B084", "structured-content-missing"),
     ("B090", "task-unknown-error"),
     ("B092", "http-session-ended-404"),

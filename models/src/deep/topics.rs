@@ -2,10 +2,26 @@
 
 use mcpsim_traces::message::Method;
 
-use super::Topic;
+use crate::ledger::Cx;
+use crate::part::Part;
+use crate::rules::stateless::{request_meta, result_type};
+
+use super::{Deep, Frame, Topic};
+
+/// Where a topic learns nothing from what goes to the party.
+pub(crate) fn ignore(_: &mut Part, _: &mut Deep, _: &mut Cx<'_>, _: &Frame<'_>) {}
 
 /// The topics of every frame outside sessions, before those of its method.
-pub(crate) const STATELESS: &[Topic] = &[];
+pub(crate) const STATELESS: &[Topic] = &[
+    Topic {
+        by: request_meta::by,
+        toward: ignore,
+    },
+    Topic {
+        by: result_type::by,
+        toward: ignore,
+    },
+];
 
 /// The topics of that method: its calls and their answers.
 pub(crate) fn of(method: Method) -> &'static [Topic] {

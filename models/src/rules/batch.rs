@@ -7,6 +7,7 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
+use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{Knows, Part, flag, open};
 use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
@@ -34,7 +35,7 @@ pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::BATCH,
-    twin: "",
+    twin: "env-single-message",
 };
 
 pub(crate) const BATCH_EMPTY: Rule = Rule {
@@ -185,7 +186,10 @@ enum Treatment {
 }
 
 impl Part {
-    fn treatment(&self) -> Treatment {
+    fn treatment(&self, era: Era) -> Treatment {
+        if era.is_stateless() {
+            return Treatment::Refused(Severity::Error);
+        }
         let certain = self.governing();
         match self.revision {
             Some(Revision::V2025_03_26) => Treatment::Split,
@@ -194,9 +198,7 @@ impl Part {
             }
             // Sent before the answer or against it: the milder of the two.
             Some(_) => Treatment::Refused(Severity::Warning),
-            None if self.is(flag::JOINED | flag::STATELESS)
-                || self.knows(self.opened) != Knows::No =>
-            {
+            None if self.is(flag::JOINED) || self.knows(self.opened) != Knows::No => {
                 Treatment::Open
             }
             None => Treatment::Refused(Severity::Warning),
@@ -219,7 +221,7 @@ impl Part {
             }
             return self.members_by(cx, text);
         }
-        match self.treatment() {
+        match self.treatment(cx.era) {
             Treatment::Refused(severity) => self.refused_batch_by(cx, text, severity),
             Treatment::Split => {
                 self.judge_contents(cx, message, &contents);
@@ -230,11 +232,11 @@ impl Part {
     }
 
     fn refused_batch_by(&mut self, cx: &mut Cx<'_>, text: &[u8], severity: Severity) {
-        let revision = self
-            .revision
-            .map_or("the revision is not agreed yet".to_string(), |revision| {
-                format!("revision {revision} has none")
-            });
+        let revision = match self.revision {
+            _ if cx.is_stateless => "revision 2026-07-28 has none".to_string(),
+            Some(revision) => format!("revision {revision} has none"),
+            None => "the revision is not agreed yet".to_string(),
+        };
         let words = format!("an array of messages; {revision}");
         self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[cx.frame], words);
         // One frame, one fault: what is inside is neither owed nor judged.
@@ -301,7 +303,7 @@ impl Part {
             return self.set(flag::GARBLED_IN);
         };
         let contents = Contents::of(text);
-        let is_split = match self.treatment() {
+        let is_split = match self.treatment(cx.era) {
             Treatment::Split | Treatment::Open => true,
             Treatment::Refused(_) => {
                 contents.initialize && self.role == Role::Server && self.revision.is_none()

@@ -1,9 +1,11 @@
 //! Which response belongs to which request, and who sends what.
 
+use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
+use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::{Case, Cx};
 use crate::part::{In, Mode, Part, flag, open};
@@ -27,7 +29,7 @@ pub(crate) const RESPONSE_UNKNOWN_ID: Rule = Rule {
     tier: 1,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    twin: "corr-response-known-id",
 };
 
 pub(crate) const DUPLICATE_RESPONSE: Rule = Rule {
@@ -47,7 +49,7 @@ pub(crate) const DUPLICATE_RESPONSE: Rule = Rule {
     tier: 1,
     needs: Needs::SameDirection,
     when: When::RESPONSE,
-    twin: "",
+    twin: "corr-one-response",
 };
 
 pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
@@ -68,7 +70,7 @@ pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
     tier: 1,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-no-reply-to-notification",
 };
 
 pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
@@ -90,7 +92,7 @@ pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
     tier: 1,
     needs: Needs::Time,
     when: When::REQUEST,
-    twin: "",
+    twin: "corr-every-request-answered",
 };
 
 pub(crate) const REQUEST_WRONG_DIRECTION: Rule = Rule {
@@ -110,7 +112,7 @@ pub(crate) const REQUEST_WRONG_DIRECTION: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::REQUEST,
-    twin: "",
+    twin: "dir-method-wrong-side",
 };
 
 pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
@@ -130,7 +132,7 @@ pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::NOTIFICATION,
-    twin: "",
+    twin: "dir-method-wrong-side",
 };
 
 pub(crate) const RESPONSE_BEFORE_REQUEST_OBSERVED: Rule = Rule {
@@ -258,6 +260,12 @@ impl Part {
     #[cold]
     fn stray(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let id = message.id;
+        if self.role == Role::Client && cx.era != Era::Session {
+            self.client_responds(cx, message);
+            if cx.is_stateless {
+                return;
+            }
+        }
         if self
             .rare
             .as_ref()
@@ -309,8 +317,11 @@ impl Part {
         if self.is(flag::JOINED) {
             return;
         }
+        if cx.era != Era::Session && self.answers_notification(cx, id) {
+            return self.maybe_answered_all();
+        }
         let text = format!("no request of the other side had the id {id}");
-        if self.is(flag::GARBLED_IN) {
+        if self.is(flag::GARBLED_IN) || self.may_be_unseen(id) {
             self.unsure(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);
         } else {
             self.broken(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);

@@ -28,7 +28,7 @@ pub(crate) const JSONRPC_VERSION: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::FRAME,
-    twin: "",
+    twin: "env-jsonrpc-version",
 };
 
 pub(crate) const MESSAGE_NOT_OBJECT: Rule = Rule {
@@ -48,7 +48,7 @@ pub(crate) const MESSAGE_NOT_OBJECT: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::FRAME,
-    twin: "",
+    twin: "env-shape",
 };
 
 pub(crate) const UNPARSABLE_MESSAGE: Rule = Rule {
@@ -89,7 +89,7 @@ pub(crate) const MESSAGE_KIND_UNCLEAR: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::FRAME,
-    twin: "",
+    twin: "env-shape",
 };
 
 pub(crate) const RESPONSE_RESULT_AND_ERROR: Rule = Rule {
@@ -110,7 +110,7 @@ pub(crate) const RESPONSE_RESULT_AND_ERROR: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-shape",
 };
 
 pub(crate) const METHOD_NOT_STRING: Rule = Rule {
@@ -130,7 +130,7 @@ pub(crate) const METHOD_NOT_STRING: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::FRAME,
-    twin: "",
+    twin: "env-shape",
 };
 
 pub(crate) const PARAMS_NOT_OBJECT: Rule = Rule {
@@ -150,7 +150,7 @@ pub(crate) const PARAMS_NOT_OBJECT: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::CALL,
-    twin: "",
+    twin: "env-params-object",
 };
 
 pub(crate) const RESULT_NOT_OBJECT: Rule = Rule {
@@ -170,7 +170,7 @@ pub(crate) const RESULT_NOT_OBJECT: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-result-object",
 };
 
 pub(crate) const ERROR_OBJECT_SHAPE: Rule = Rule {
@@ -190,7 +190,7 @@ pub(crate) const ERROR_OBJECT_SHAPE: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-error-shape",
 };
 
 pub(crate) const ERROR_CODE_NOT_INTEGER: Rule = Rule {
@@ -210,7 +210,7 @@ pub(crate) const ERROR_CODE_NOT_INTEGER: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-error-shape",
 };
 
 pub(crate) const NOT_UTF8: Rule = Rule {
@@ -230,7 +230,7 @@ pub(crate) const NOT_UTF8: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::FRAME,
-    twin: "",
+    twin: "env-utf8",
 };
 
 pub(crate) const JSON_DUPLICATE_KEYS: Rule = Rule {
@@ -312,7 +312,7 @@ pub(crate) const META_NOT_OBJECT: Rule = Rule {
     severity_by: &[],
     side: Side::Sender,
     from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
+    until: Revision::V2026_07_28,
     source: "2025-11-25 schema.ts (Result)",
     says: "`_meta` is an object.",
     why: "It is the protocol's own drawer: progress tokens and versions are looked up in it.",
@@ -456,7 +456,7 @@ impl Part {
         } else if message.has(Condition::ErrorCodeNotInteger) {
             let text = "`error.code` is no integer".to_string();
             self.broken(cx, &ERROR_CODE_NOT_INTEGER, &frame, text);
-        } else if errors::is_undefined(message.number) && !self.is(flag::STATELESS) {
+        } else if errors::is_undefined(message.number) {
             let text = format!(
                 "the code {} lies in JSON-RPC's own range and is not defined there",
                 message.number

@@ -1,9 +1,11 @@
 //! Ids: that requests have them, that they are used once, and that answers repeat them.
 
+use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::{Key, KeyType};
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
 
+use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Part, flag, is_text, open};
@@ -26,7 +28,7 @@ pub(crate) const REQUEST_ID_NULL: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::REQUEST,
-    twin: "",
+    twin: "env-request-id-type",
 };
 
 pub(crate) const REQUEST_ID_TYPE: Rule = Rule {
@@ -46,7 +48,7 @@ pub(crate) const REQUEST_ID_TYPE: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::REQUEST,
-    twin: "",
+    twin: "env-request-id-type",
 };
 
 pub(crate) const ID_REUSED_BY_SENDER: Rule = Rule {
@@ -86,7 +88,7 @@ pub(crate) const ID_REUSED_WHILE_ACTIVE: Rule = Rule {
     tier: 1,
     needs: Needs::SameDirection,
     when: When::REQUEST,
-    twin: "",
+    twin: "id-unique-in-flight",
 };
 
 pub(crate) const NOTIFICATION_WITH_ID: Rule = Rule {
@@ -106,7 +108,7 @@ pub(crate) const NOTIFICATION_WITH_ID: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::CALL,
-    twin: "",
+    twin: "env-notification-no-id",
 };
 
 pub(crate) const REQUEST_WITHOUT_ID: Rule = Rule {
@@ -119,7 +121,7 @@ pub(crate) const REQUEST_WITHOUT_ID: Rule = Rule {
     severity_by: &[],
     side: Side::Sender,
     from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
+    until: Revision::V2026_07_28,
     source: "2025-11-25 schema.ts (JSONRPCRequest)",
     says: "A request has an id.",
     why: "Without one it is a notification: the other side must stay silent, and the sender waits for ever.",
@@ -147,7 +149,7 @@ pub(crate) const RESPONSE_ID_MISMATCH: Rule = Rule {
     tier: 1,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    twin: "corr-id-type-preserved",
 };
 
 pub(crate) const RESULT_ID_MISSING: Rule = Rule {
@@ -167,7 +169,7 @@ pub(crate) const RESULT_ID_MISSING: Rule = Rule {
     tier: 1,
     needs: Needs::Frame,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-shape",
 };
 
 pub(crate) const ERROR_ID_MISSING: Rule = Rule {
@@ -187,7 +189,7 @@ pub(crate) const ERROR_ID_MISSING: Rule = Rule {
     tier: 2,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    twin: "env-error-id-absent-only-if-unreadable",
 };
 
 pub(crate) const ID_BEYOND_2_53: Rule = Rule {
@@ -299,11 +301,11 @@ impl Part {
         if let Ok(at) = self.find_own(id) {
             return self.take_open_id(cx, message, at, is_stateless);
         }
-        if is_stateless && !self.handshake_begun() {
+        if is_stateless {
             self.rare().outside.insert(id);
             return Taken::New;
         }
-        if self.issued.insert(id) != Used::Before || is_stateless {
+        if self.issued.insert(id) != Used::Before {
             return Taken::New;
         }
         let text = format!(
@@ -327,6 +329,10 @@ impl Part {
         let is_settled = own.answer.is_some() || own.flags & open::CANCELLED != 0;
         if is_stateless && is_settled {
             self.drop_own(at);
+            self.rare().outside.insert(own.id);
+            if !own.answer.is_some() {
+                self.takes_cancelled_id(cx, message, &frames);
+            }
             return Taken::New;
         }
         if is_settled {
@@ -352,6 +358,12 @@ impl Part {
     /// A response without a usable id.
     #[cold]
     pub(crate) fn response_without_id(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        if self.role == Role::Client && cx.era != Era::Session {
+            self.client_responds(cx, message);
+            if cx.is_stateless {
+                return;
+            }
+        }
         let null_is_owed = self
             .rare
             .as_ref()
@@ -366,6 +378,13 @@ impl Part {
             self.broken(cx, &RESULT_ID_MISSING, &[cx.frame], text);
             return;
         }
+        let is_null = message.id == Key::NULL && cx.is_stateless;
+        if is_null {
+            let text =
+                "the id of the error is null; it repeats the request's id, or is left out where that could not be read"
+                    .to_string();
+            self.broken(cx, &ERROR_ID_MISSING, &[cx.frame], text);
+        }
         if cx.refused {
             return;
         }
@@ -375,6 +394,9 @@ impl Part {
             if self.unreadable < u8::MAX {
                 self.unreadable -= 1;
             }
+            return;
+        }
+        if is_null {
             return;
         }
         if self.is(flag::JOINED) {

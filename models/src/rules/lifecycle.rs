@@ -5,6 +5,7 @@ use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Kind, Message, Method, Revision, Version};
 
+use crate::era::Light;
 use crate::ledger::Cx;
 use crate::part::{Knows, Mode, Part, flag, open};
 use crate::rules::ids::name;
@@ -242,7 +243,7 @@ pub(crate) const PEER_DIED: Rule = Rule {
     severity_by: &[],
     side: Side::Both,
     from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
+    until: Revision::V2026_07_28,
     source: "no rule of the text",
     says: "A peer does not end by itself while the other side still needs it.",
     why: "No rule of the text, but what people report: one bad line or an unlucky order, and the process is gone with everything in it.",
@@ -374,7 +375,7 @@ impl Part {
 
     #[cold]
     fn before_initialize(&mut self, cx: &mut Cx<'_>, message: &Message) {
-        let is_first = !self.is(flag::SPOKE | flag::JOINED | flag::STATELESS | flag::FORCED);
+        let is_first = !self.is(flag::SPOKE | flag::JOINED | flag::FORCED);
         self.set(flag::SPOKE);
         if is_first {
             let text = format!(
@@ -413,6 +414,7 @@ impl Part {
 
     #[cold]
     fn initialize_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        self.settle_era(cx.ledger, Light::Handshake);
         if let Some(what) = unusual(message.version) {
             let text = format!(
                 "the client offers {what}; it offers a published revision with a handshake"
@@ -456,7 +458,7 @@ impl Part {
 
     #[cold]
     fn speaks_first(&mut self, cx: &mut Cx<'_>, message: &Message) {
-        if self.is(flag::STATELESS | flag::JOINED | flag::FORCED) {
+        if self.is(flag::JOINED | flag::FORCED) {
             return;
         }
         let text = format!("{} before the client's initialize", name(message));

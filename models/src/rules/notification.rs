@@ -4,6 +4,7 @@ use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
 
+use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{Part, flag};
 use crate::rules::correlation::NOTIFICATION_WRONG_DIRECTION;
@@ -39,6 +40,17 @@ impl Part {
     #[inline]
     pub(crate) fn notification_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let method = message.method;
+        if cx.era != Era::Session {
+            let is_odd = self.newer_notification(cx, message);
+            if cx.is_stateless {
+                return match method {
+                    _ if is_odd => {}
+                    Method::Cancelled => self.cancel_by(cx, message),
+                    Method::Progress => self.progress_by(cx, message),
+                    _ => {}
+                };
+            }
+        }
         if method == Method::Unknown {
             return self.unknown_notification(cx, message);
         }
@@ -47,7 +59,7 @@ impl Part {
             let text = format!("{} has no id, so nobody may answer it", method.as_str());
             return self.broken(cx, &REQUEST_WITHOUT_ID, &[cx.frame], text);
         }
-        if self.is_foreign(method) && !message.has(Condition::MetaVersion) {
+        if self.is_foreign(method) {
             return self.not_in_revision(cx, method);
         }
         if !may_send(self.role, method) {

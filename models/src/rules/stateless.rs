@@ -9,6 +9,7 @@ pub(crate) mod errors;
 pub(crate) mod mrtr;
 pub(crate) mod payload;
 pub(crate) mod request_meta;
+pub(crate) mod result_type;
 pub(crate) mod subscriptions;
 pub(crate) mod tasks_extension;
 pub(crate) mod tools;

@@ -308,8 +308,12 @@ impl Part {
             return;
         };
         if !run.is_reported {
+            cx.set_era(self.era_of_rest());
             let text = "the line stops in the middle of a message".to_string();
             self.broken(cx, &UNPARSABLE_MESSAGE, &[run.frame], text);
+            if !cx.ledger.held.is_empty() {
+                self.keep_held(cx.ledger);
+            }
         }
     }
 }
@@ -326,6 +330,6 @@ fn is_header(line: &[u8]) -> bool {
     line.len() > NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME)
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
+pub(crate) fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
