@@ -15,9 +15,10 @@ use mcpsim_traces::tape::Value;
 use crate::ledger::{Cx, bit};
 use crate::opens::{Keyed, Opens};
 use crate::part::{Fact, Part};
+use crate::rules::asks::Asks;
 use crate::rules::{When, payload};
 
-mod topics;
+pub(crate) mod topics;
 
 /// A request that is not settled, and what its answer and later frames are judged by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -166,6 +167,8 @@ pub(crate) struct Deep {
     pub(crate) own: Opens<Asked>,
     /// Requests toward the party that it has not answered.
     pub(crate) inn: Opens<Asked>,
+    /// Sampling and elicitation.
+    pub(crate) asks: Asks,
 }
 
 impl Deep {
@@ -188,6 +191,7 @@ impl Deep {
                 );
             }
         }
+        self.asks.encode(encoder);
     }
 }
 
@@ -242,10 +246,10 @@ impl Part {
         if is_by {
             payload::judge(self, cx, &frame);
         }
-        let every = if cx.is_stateless {
-            topics::STATELESS
-        } else {
-            &[]
+        let every = match message.kind {
+            _ if cx.is_stateless => topics::STATELESS,
+            Kind::Error => topics::ERRORS,
+            _ => &[],
         };
         for topic in every.iter().chain(topics::of(frame.method)) {
             let hook = if is_by { topic.by } else { topic.toward };

@@ -605,6 +605,7 @@ impl Observer {
         ] {
             let mut cx = outside(&mut self.ledger, party, self.options.link);
             part.judge_early_cancels(&mut cx);
+            part.judge_early_completions(&mut cx);
             part.settle_batch_init(&mut cx);
             part.settle_era(cx.ledger, Light::End);
         }

@@ -3,6 +3,7 @@
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Method, Revision};
 
+pub(crate) mod asks;
 pub(crate) mod batch;
 pub(crate) mod cancellation;
 pub(crate) mod capability;
@@ -332,6 +333,20 @@ impl When {
     pub(crate) const STATELESS_NOTIFICATION: When = When(52);
     /// A response outside any session.
     pub(crate) const STATELESS_RESPONSE: When = When(53);
+    /// Tools in a sampling request.
+    pub(crate) const SAMPLING_TOOLS: When = When(32);
+    /// A request of the server that its client has to refuse.
+    pub(crate) const MISASKED: When = When(33);
+    /// An elicitation by URL.
+    pub(crate) const BY_URL: When = When(34);
+    /// The error that asks for an elicitation by URL.
+    pub(crate) const URL_REQUIRED: When = When(35);
+    /// A sampling request inside a result.
+    pub(crate) const SAMPLING_INSIDE: When = When(36);
+    /// An elicitation inside a result.
+    pub(crate) const ELICITATION_INSIDE: When = When(37);
+    /// An answer to an elicitation inside a request.
+    pub(crate) const ELICITED_INSIDE: When = When(38);
 
     /// A request or notification of that method.
     pub(crate) const fn call(method: Method) -> When {

@@ -4,7 +4,8 @@ use mcpsim_traces::message::Method;
 
 use crate::ledger::Cx;
 use crate::part::Part;
-use crate::rules::stateless::{request_meta, result_type};
+use crate::rules::stateless::{client_features, request_meta, result_type};
+use crate::rules::{asks, elicitation, sampling};
 
 use super::{Deep, Frame, Topic};
 
@@ -23,9 +24,19 @@ pub(crate) const STATELESS: &[Topic] = &[
     },
 ];
 
+/// The topics of every error inside sessions, before those of its method.
+pub(crate) const ERRORS: &[Topic] = &[elicitation::URL_REQUIRED];
+
 /// The topics of that method: its calls and their answers.
 pub(crate) fn of(method: Method) -> &'static [Topic] {
     match method {
+        Method::Initialize => &[asks::HANDSHAKE],
+        Method::SamplingCreateMessage => &[sampling::TOPIC],
+        Method::ElicitationCreate => &[elicitation::TOPIC],
+        Method::ElicitationComplete => &[elicitation::COMPLETE],
+        Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead => &[client_features::TOPIC],
+        Method::TasksGet | Method::TasksNotification => &[client_features::TOPIC],
+        Method::TasksResult => &[asks::TASK_RESULT],
         _ => &[],
     }
 }

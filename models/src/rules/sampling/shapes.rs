@@ -1,0 +1,155 @@
+//! Shapes of sampling requests, their messages and their results.
+
+use mcpsim_traces::message::Revision;
+use mcpsim_traces::tape::Value;
+
+use super::messages::is_type;
+use super::rows::{
+    SAMPLING_CONTENT_ARRAY, SAMPLING_CONTENT_TYPE, SAMPLING_INCLUDE_CONTEXT_VALUE,
+    SAMPLING_MESSAGE_SHAPE, SAMPLING_PARAMS, SAMPLING_PREFERENCES_RANGE, SAMPLING_RESULT_SHAPE,
+    SAMPLING_TOOL_BLOCK_FIELDS, SAMPLING_TOOL_CHOICE,
+};
+use crate::rules::Rule;
+use crate::shape::{Arm, Def, Member, Union, Walk, What, optional, required};
+
+pub(crate) static REQUEST: Def = Def::new(
+    "a sampling request",
+    &[
+        required("messages", What::ArrayOf(&What::Def(&MESSAGE))),
+        required("maxTokens", What::Integer),
+        optional("modelPreferences", What::Def(&PREFERENCES)).rule(&SAMPLING_PREFERENCES_RANGE),
+        optional(
+            "includeContext",
+            What::OneOf(&["none", "thisServer", "allServers"]),
+        )
+        .rule(&SAMPLING_INCLUDE_CONTEXT_VALUE),
+        optional("toolChoice", What::Def(&CHOICE))
+            .since(Revision::V2025_11_25)
+            .rule(&SAMPLING_TOOL_CHOICE),
+    ],
+)
+.rule(&SAMPLING_PARAMS);
+
+static MESSAGE: Def = Def::new(
+    "a sampling message",
+    &[
+        required("role", What::OneOf(&["user", "assistant"])),
+        required("content", What::Check("a content block", content)),
+    ],
+)
+.rule(&SAMPLING_MESSAGE_SHAPE);
+
+static PREFERENCES: Def = Def::new(
+    "the preferences",
+    &[
+        optional("hints", What::ArrayOf(&What::Object)),
+        optional("costPriority", What::Between(0, 1)),
+        optional("speedPriority", What::Between(0, 1)),
+        optional("intelligencePriority", What::Between(0, 1)),
+    ],
+);
+
+static CHOICE: Def = Def::new(
+    "a choice of tools",
+    &[optional("mode", What::OneOf(&["auto", "required", "none"]))],
+);
+
+pub(crate) static RESULT: Def = Def::new(
+    "a sampling result",
+    &[
+        required("role", What::OneOf(&["user", "assistant"])),
+        required("content", What::Check("a content block", content)),
+        required("model", What::Text),
+        optional("stopReason", What::Text),
+    ],
+)
+.rule(&SAMPLING_RESULT_SHAPE);
+
+/// A block, or from 2025-11-25 also an array of them.
+fn content<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
+    let block = if walk.is_stateless() {
+        &OUTSIDE
+    } else {
+        &INSIDE
+    };
+    if !value.is_array() {
+        return walk.value(value, block, rule);
+    }
+    if !walk.some(Revision::V2025_11_25, Revision::V2026_07_28) {
+        return walk.flaw(&SAMPLING_CONTENT_ARRAY, value, || {
+            "the content is an array of blocks, which comes with 2025-11-25; before, it is one block"
+                .to_string()
+        });
+    }
+    for item in value.items() {
+        walk.value(item, block, rule);
+    }
+}
+
+/// Inside sessions each kind of fault has its rule.
+static INSIDE: What = What::Union(&Union {
+    name: "a content block of a sampling",
+    tag: "type",
+    arms: &[
+        Arm::new("text", &OTHERS_MATTER),
+        Arm::new("image", &OTHERS_MATTER),
+        Arm::new("audio", &OTHERS_MATTER).since(Revision::V2025_03_26),
+        Arm::new("tool_use", &TOOL_USE_INSIDE).since(Revision::V2025_11_25),
+        Arm::new("tool_result", &TOOL_RESULT_INSIDE).since(Revision::V2025_11_25),
+    ],
+    rule: None,
+    unknown: Some(&SAMPLING_CONTENT_TYPE),
+});
+
+/// Outside, one rule holds all that may be wrong with a request, and another with an answer.
+static OUTSIDE: What = What::Union(&Union {
+    name: "a content block of a sampling",
+    tag: "type",
+    arms: &[
+        Arm::new("text", &TEXT),
+        Arm::new("image", &MEDIA),
+        Arm::new("audio", &MEDIA),
+        Arm::new("tool_use", &TOOL_USE),
+        Arm::new("tool_result", &TOOL_RESULT),
+    ],
+    rule: None,
+    unknown: None,
+});
+
+static OTHERS_MATTER: Def = Def::new("a content block", &[]);
+static TEXT: Def = Def::new("a text block", &[required("text", What::Text)]);
+static MEDIA: Def = Def::new(
+    "an image or a sound",
+    &[
+        required("data", What::Text),
+        required("mimeType", What::Text),
+    ],
+);
+
+const USE: &[Member] = &[
+    required("id", What::Text),
+    required("name", What::Text),
+    required("input", What::Object),
+];
+const OUTCOME: &[Member] = &[
+    required("toolUseId", What::Text),
+    required(
+        "content",
+        What::ArrayOf(&What::Check("an ordinary content block", ordinary)),
+    ),
+    optional("isError", What::Bool),
+    optional("structuredContent", What::Object),
+];
+static TOOL_USE: Def = Def::new("a tool use", USE);
+static TOOL_RESULT: Def = Def::new("a tool result", OUTCOME);
+static TOOL_USE_INSIDE: Def = Def::new("a tool use", USE).rule(&SAMPLING_TOOL_BLOCK_FIELDS);
+static TOOL_RESULT_INSIDE: Def =
+    Def::new("a tool result", OUTCOME).rule(&SAMPLING_TOOL_BLOCK_FIELDS);
+
+/// Tool uses and results do not stand in each other.
+fn ordinary<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
+    static ORDINARY: What = What::Check("an ordinary content block, an object", ordinary);
+    if !value.is_object() || is_type(value, "tool_use") || is_type(value, "tool_result") {
+        walk.wrong(value, &ORDINARY, rule);
+    }
+}
