@@ -24,6 +24,14 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Which versions a client can speak is not in its frames.",
     ),
     row(
+        "elicit-outside-request",
+        "Nothing to report: in sessions a server may ask its client without being asked itself.",
+    ),
+    row(
+        "elicit-url-consent",
+        "Who opens a page, and when, is not in the frames.",
+    ),
+    row(
         "error-after-success-effect",
         "Nothing to report: an error settles a request as a result does, which every rule about answers follows.",
     ),
@@ -42,6 +50,10 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "responses-any-order",
         "Nothing to report: answers come in any order.",
+    ),
+    row(
+        "sampling-hints-order",
+        "Which models a client has is not in its frames, and hints are advice.",
     ),
     row(
         "version-latest-offered",

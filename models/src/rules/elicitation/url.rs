@@ -46,8 +46,13 @@ pub(crate) fn is_plain_http(text: &str) -> bool {
 fn is_for_development(host: &str) -> bool {
     let host = host.to_ascii_lowercase();
     let is_under = |end: &str| host == end[1..] || host.ends_with(end);
-    if let Ok(address) = host.parse::<std::net::Ipv4Addr>() {
-        return address.is_loopback() || address.is_private() || address.is_unspecified();
+    let mut numbers = host.split('.').map(|number| number.parse::<u8>().ok());
+    let head = [numbers.next().flatten(), numbers.next().flatten()];
+    if let [Some(first), Some(second)] = head {
+        return matches!(
+            (first, second),
+            (127 | 10, _) | (0, 0) | (192, 168) | (172, 16..=31)
+        );
     }
     host == "[::1]"
         || !host.contains(['.', ':'])
