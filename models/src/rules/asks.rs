@@ -170,7 +170,7 @@ pub(crate) struct Deferred {
     asked: Asked,
 }
 
-/// More tasks than this are not followed.
+/// Of more tasks than this the oldest is forgotten.
 const DEFERRED_MAX: usize = 16;
 
 /// What is kept of sampling and elicitation for one part.
@@ -220,12 +220,13 @@ impl Asks {
         let Some(task) = task.filter(|task| task.is_text()) else {
             return;
         };
-        if self.deferred.len() < DEFERRED_MAX {
-            self.deferred.push(Deferred {
-                task: task.key(),
-                asked: asked.clone(),
-            });
+        if self.deferred.len() >= DEFERRED_MAX {
+            self.deferred.remove(0);
         }
+        self.deferred.push(Deferred {
+            task: task.key(),
+            asked: asked.clone(),
+        });
     }
 
     /// The request that the task of that id stands for.
@@ -306,6 +307,7 @@ fn task_result_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Fra
     let Some(asked) = deep.asks.deferred(task).cloned() else {
         return;
     };
+    let frame = &in_session(part, frame);
     match asked.method {
         Method::SamplingCreateMessage => {
             super::sampling::answered(part, deep, cx, frame, &asked);
@@ -314,6 +316,15 @@ fn task_result_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Fra
             super::elicitation::answered(part, deep, cx, frame, &asked);
         }
         _ => {}
+    }
+}
+
+/// The frame under the revision of the session. A server asks only after the handshake, so whoever answers it
+/// knows the revision, even where the order of frames is not known.
+pub(crate) fn in_session<'a>(part: &Part, frame: &Frame<'a>) -> Frame<'a> {
+    Frame {
+        revision: frame.revision.or(part.revision),
+        ..*frame
     }
 }
 

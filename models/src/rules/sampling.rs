@@ -13,7 +13,7 @@ use crate::deep::topics::ignore;
 use crate::deep::{Asked, Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
 use crate::part::Part;
-use crate::rules::asks::{Declared, Told, is_task, may_be_cancelled};
+use crate::rules::asks::{Declared, Told, in_session, is_task, may_be_cancelled};
 use crate::rules::{Rule, When};
 use crate::shape::{self, Walk, shown};
 
@@ -33,6 +33,7 @@ fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     if frame.is_stateless {
         return;
     }
+    let frame = &in_session(part, frame);
     match (part.role, frame.message.kind, frame.asked) {
         (Role::Server, Kind::Request, _) => {
             let (Some(mut walk), Some(params)) = (Walk::begin(frame), frame.payload) else {

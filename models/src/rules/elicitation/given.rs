@@ -191,6 +191,9 @@ fn elicitations<'a>(walk: &mut Walk<'a>, list: Value<'a>, rule: &'static Rule) {
         });
     }
     walk.value(list, &LIST, rule);
+    for elicitation in list.items() {
+        super::judge_url(walk, elicitation);
+    }
 }
 
 /// notifications/elicitation/complete
