@@ -1,5 +1,10 @@
 //! Sessions that break a rule and sessions that only nearly do: the cases that the tests run, for the reader.
 
+mod http;
+mod session;
+
+pub use session::{How, Line, judge, spell_out};
+
 /// The cases of each category, as they are tested.
 const FILES: &[&str] = &[
     include_str!("../cases/batch.md"),
@@ -49,7 +54,9 @@ const FILES: &[&str] = &[
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Example {
     /// What it shows, in a sentence; may be empty.
-    pub why: &'static str,
+    pub why: String,
+    /// How it is judged: the words behind `frames` ([`How::parse`]).
+    pub options: &'static str,
     /// The session, one frame or event a line, in the short form of the cases.
     pub frames: Vec<&'static str>,
     /// What is found, as `rule blame verdict severity [frames]`, parted by semicolons; or `none`.
@@ -62,6 +69,22 @@ impl Example {
         self.findings
             .split(';')
             .any(|finding| finding.split_whitespace().next() == Some(rule))
+    }
+
+    /// The session spelled out: frames as they are on the wire, and events.
+    ///
+    /// # Errors
+    /// A line that has no meaning; the tests see to it that there is none.
+    pub fn lines(&self) -> Result<Vec<Line>, String> {
+        spell_out(self.frames.iter().copied())
+    }
+
+    /// How it is judged.
+    ///
+    /// # Errors
+    /// A word that has no meaning; the tests see to it that there is none.
+    pub fn how(&self) -> Result<How, String> {
+        How::parse(self.options)
     }
 }
 
@@ -111,32 +134,34 @@ pub fn examples(rule: &str) -> Vec<Example> {
 fn of_file(file: &'static str, rule: &str) -> Vec<Example> {
     let mut found = vec![];
     let mut here = false;
-    let mut why = "";
-    let mut frames: Option<Vec<&'static str>> = None;
-    let mut session = vec![];
+    let mut is_inside = false;
+    let mut why: Vec<&str> = vec![];
+    let (mut options, mut frames) = ("", vec![]);
     for line in file.lines() {
-        if let Some(lines) = &mut frames {
-            if line.starts_with("```") {
-                session = frames.take().unwrap_or_default();
-            } else {
-                lines.push(line);
+        if is_inside {
+            is_inside = !line.starts_with("```");
+            if is_inside {
+                frames.push(line);
             }
         } else if let Some(heading) = line.strip_prefix("## ") {
             here = heading.trim() == rule;
-            why = "";
-        } else if line.starts_with("```frames") {
-            frames = Some(vec![]);
+            why.clear();
+        } else if let Some(words) = line.strip_prefix("```frames") {
+            is_inside = true;
+            options = words.trim();
+            frames.clear();
         } else if let Some(findings) = line.strip_prefix("findings:") {
             if here {
                 found.push(Example {
-                    why,
-                    frames: std::mem::take(&mut session),
+                    why: why.join(" "),
+                    options,
+                    frames: std::mem::take(&mut frames),
                     findings: findings.trim(),
                 });
             }
-            why = "";
+            why.clear();
         } else if !line.trim().is_empty() {
-            why = line.trim();
+            why.push(line.trim());
         }
     }
     found

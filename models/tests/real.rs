@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Expected, How, Line, cases, compare, describe, judge, read};
+use common::{Expected, How, Line, cases, compare, describe, judge, line_of, read};
 use mcpsim_models::rule;
 use mcpsim_traces::judge::{Finding, Vantage, Verdict};
 use mcpsim_traces::message::Revision;
@@ -79,7 +79,7 @@ fn sessions(folder: &str, count: usize) -> Vec<(String, String)> {
             .as_str()
             .and_then(Vantage::parse)
             .expect("a vantage");
-        let lines: Vec<Line> = lines.map(|line| Line::parse(&line)).collect();
+        let lines: Vec<Line> = lines.map(|line| line_of(&line)).collect();
         let findings = judge(&lines, &How::from(vantage));
         let expected = Expected::list(&want["findings"]);
         for want in expected
@@ -136,7 +136,7 @@ fn reported_faults_are_found_and_traps_are_passed() {
             .as_array()
             .expect("frames")
             .iter()
-            .map(Line::parse)
+            .map(line_of)
             .collect();
         let findings = judge(&lines, &how(&case, &lines));
         let expected = Expected::list(&case["expect"]);

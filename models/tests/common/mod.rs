@@ -1,17 +1,14 @@
 //! Reads captures and expectations, and compares findings with what was expected.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, unused_imports)]
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcpsim_models::{LogEvent, LogWhat, Observer, ObserverOptions, Seen, rule};
-use mcpsim_traces::classify::classify;
-use mcpsim_traces::event::{LinkKind, Role};
+pub use mcpsim_models::examples::{How, Line, judge};
+use mcpsim_models::rule;
+use mcpsim_traces::event::Role;
 use mcpsim_traces::http::{Field, Head, Http, Sse, Start};
-use mcpsim_traces::judge::{Ending, Finding, Vantage, Verdict};
-use mcpsim_traces::message::Revision;
-use mcpsim_traces::scan::Scanner;
+use mcpsim_traces::judge::{Finding, Verdict};
 use serde_json::Value;
 
 pub fn cases() -> PathBuf {
@@ -23,59 +20,30 @@ pub fn read(path: &Path) -> String {
 }
 
 /// One line of a capture.
-#[derive(Clone, Debug)]
-pub struct Line {
-    pub from: Role,
-    pub bytes: Vec<u8>,
-    pub event: Option<String>,
-    pub at_ms: Option<u64>,
-    pub ended: bool,
-    pub stream: Option<String>,
-    pub session: Option<String>,
-    pub http: Option<Http<'static>>,
-    pub status: Option<i32>,
-}
-
-impl Line {
-    pub fn new(from: Role, text: &str) -> Line {
-        Line {
-            from,
-            bytes: text.as_bytes().to_vec(),
-            event: None,
-            at_ms: None,
-            ended: true,
-            stream: None,
-            session: None,
-            http: None,
-            status: None,
-        }
+pub fn line_of(value: &Value) -> Line {
+    let text = |name: &str| value[name].as_str().map(str::to_string);
+    let from = match value["dir"].as_str() {
+        Some("c2s") => Role::Client,
+        Some("s2c") => Role::Server,
+        other => panic!("a direction, not {other:?}: {value}"),
+    };
+    let mut bytes = match text("raw_b64") {
+        Some(coded) => base64(&coded),
+        None => text("raw").unwrap_or_default().into_bytes(),
+    };
+    if let Some(size) = value["pad_to"].as_u64() {
+        grow(&mut bytes, size as usize);
     }
-
-    pub fn parse(value: &Value) -> Line {
-        let text = |name: &str| value[name].as_str().map(str::to_string);
-        let from = match value["dir"].as_str() {
-            Some("c2s") => Role::Client,
-            Some("s2c") => Role::Server,
-            other => panic!("a direction, not {other:?}: {value}"),
-        };
-        let mut bytes = match text("raw_b64") {
-            Some(coded) => base64(&coded),
-            None => text("raw").unwrap_or_default().into_bytes(),
-        };
-        if let Some(size) = value["pad_to"].as_u64() {
-            grow(&mut bytes, size as usize);
-        }
-        Line {
-            from,
-            bytes,
-            event: text("event"),
-            at_ms: value["t_ms"].as_u64(),
-            ended: value["eol"] != "",
-            stream: text("stream"),
-            session: text("session"),
-            http: http(value),
-            status: value["status"].as_i64().map(|status| status as i32),
-        }
+    Line {
+        bytes,
+        event: text("event"),
+        at_ms: value["t_ms"].as_u64(),
+        ended: value["eol"] != "",
+        stream: text("stream"),
+        session: text("session"),
+        http: http(value),
+        status: value["status"].as_i64().map(|status| status as i32),
+        ..Line::new(from, "")
     }
 }
 
@@ -109,7 +77,7 @@ fn http(value: &Value) -> Option<Http<'static>> {
 }
 
 /// Header fields from an object of names and values, or lists of them.
-pub fn fields(headers: &serde_json::Map<String, Value>) -> Vec<Field<'static>> {
+fn fields(headers: &serde_json::Map<String, Value>) -> Vec<Field<'static>> {
     let one = |name: &str, value: &Value| Field {
         name: Cow::Owned(name.to_string()),
         value: Cow::Owned(value.as_str().expect("a header's value").to_string()),
@@ -151,133 +119,6 @@ fn base64(text: &str) -> Vec<u8> {
         }
     }
     out
-}
-
-/// How a capture is judged.
-#[derive(Clone, Copy, Debug)]
-pub struct How {
-    pub vantage: Vantage,
-    pub http: bool,
-    pub revision: Option<Revision>,
-    pub whole: bool,
-    pub quiet: bool,
-    pub patience_ms: u64,
-}
-
-impl How {
-    pub fn from(vantage: Vantage) -> How {
-        How {
-            vantage,
-            http: false,
-            revision: None,
-            whole: vantage == Vantage::World,
-            quiet: false,
-            patience_ms: ObserverOptions::PATIENCE_MS,
-        }
-    }
-}
-
-/// Judges the lines, session by session; frames are numbered over all of them.
-pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
-    let mut session_of = BTreeMap::new();
-    let mut streams = BTreeMap::new();
-    for line in lines {
-        if let Some(stream) = &line.stream {
-            let number = streams.len() as u32 + 1;
-            streams.entry(stream.clone()).or_insert(number);
-            if let Some(session) = &line.session {
-                session_of.insert(stream.clone(), session.clone());
-            }
-        }
-    }
-    let kind = if how.http {
-        LinkKind::Http
-    } else {
-        LinkKind::Pipe
-    };
-    let options = ObserverOptions {
-        revision: how.revision,
-        whole: how.whole,
-        patience_ms: how.patience_ms,
-        ..ObserverOptions::new(how.vantage, kind)
-    };
-    let mut observers: BTreeMap<String, Observer> = BTreeMap::new();
-    let mut scanner = Scanner::new();
-    let mut frame = 0;
-    for line in lines {
-        let by_stream = line
-            .stream
-            .as_ref()
-            .and_then(|stream| session_of.get(stream));
-        let session = line.session.as_ref().or(by_stream);
-        let stream = line.stream.as_ref().map(|stream| streams[stream]);
-        if let Some(event) = &line.event {
-            let what = match event.as_str() {
-                "eof" => LogWhat::Eof,
-                "exit" => LogWhat::Exit {
-                    status: line.status,
-                },
-                "stall" => LogWhat::Stall,
-                "timeout" => LogWhat::Timeout,
-                "stderr-full" => LogWhat::StderrFull,
-                "drop" => LogWhat::Drop,
-                "empty-body" => LogWhat::EmptyBody,
-                "http" => LogWhat::Http,
-                _ => LogWhat::Other,
-            };
-            let event = LogEvent {
-                by: line.from,
-                what,
-                at_ms: line.at_ms,
-                stream,
-                http: line.http.as_ref(),
-            };
-            match session {
-                Some(session) => {
-                    let observer = observers.entry(session.clone());
-                    observer
-                        .or_insert_with(|| Observer::new(options))
-                        .event(&event);
-                }
-                // What names no session concerns all of them.
-                None if !observers.is_empty() => observers
-                    .values_mut()
-                    .for_each(|observer| observer.event(&event)),
-                None => observers
-                    .entry(String::new())
-                    .or_insert_with(|| Observer::new(options))
-                    .event(&event),
-            }
-            continue;
-        }
-        frame += 1;
-        let key = session.cloned().unwrap_or_default();
-        let observer = observers
-            .entry(key)
-            .or_insert_with(|| Observer::new(options));
-        observer.frame(&Seen {
-            frame,
-            from: line.from,
-            message: &classify(&line.bytes, &mut scanner).message,
-            text: Some(&line.bytes),
-            body: None,
-            at_ms: line.at_ms,
-            stream: if how.http { stream.unwrap_or(0) } else { 0 },
-            ended: line.ended,
-            http: line.http.as_ref(),
-        });
-    }
-    let ending = if how.quiet {
-        Ending::Quiet
-    } else {
-        Ending::Unfinished
-    };
-    let mut findings = vec![];
-    for observer in observers.values_mut() {
-        observer.finish(ending);
-        findings.extend(observer.take_findings());
-    }
-    findings
 }
 
 /// A finding that is expected.
