@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Role};
-use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
+use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict, Wait};
 use mcpsim_traces::key::Key;
 use petgraph::Direction;
 use petgraph::algo::tarjan_scc;
@@ -343,6 +343,12 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         message,
         spot: None,
         knew: String::new(),
+        waits: first
+            .waiting
+            .iter()
+            .chain([&first.open])
+            .map(|open| wait(ends, open))
+            .collect(),
     })
 }
 
@@ -365,7 +371,20 @@ pub(crate) fn cycle_finding(ends: &[End<'_>], cycle: &[Open]) -> Option<Finding>
         message: format!("the answers to {} wait for each other", names.join(" and ")),
         spot: None,
         knew: String::new(),
+        waits: cycle.iter().map(|open| wait(ends, open)).collect(),
     })
+}
+
+fn wait(ends: &[End<'_>], open: &Open) -> Wait {
+    let (asker, debtor) = (&ends[open.asker], &ends[open.debtor]);
+    Wait {
+        asker: asker.party,
+        debtor: debtor.party,
+        role: debtor.role,
+        link: debtor.link,
+        frame: open.own.frame,
+        request: request(&open.own),
+    }
 }
 
 /// Groups by the end that owes, in the order of the ends, and by the era of the requests.

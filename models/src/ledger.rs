@@ -10,6 +10,7 @@ use mcpsim_traces::tape::Value;
 
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
 use crate::rules::{Category, Rule, When, rule, rules};
+use crate::spots::spot;
 
 /// What became of a rule over a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -96,6 +97,17 @@ impl Ledger {
         if *count <= self.per_rule_max {
             self.findings.push(finding);
         }
+    }
+
+    /// Whether another finding of that rule would only be counted.
+    pub(crate) fn is_full(&self, rule: &str, verdict: Verdict) -> bool {
+        self.counts.get(rule).is_some_and(|counts| {
+            let count = match verdict {
+                Verdict::Broken => counts.broken,
+                Verdict::Unsure => counts.unsure,
+            };
+            count >= self.per_rule_max
+        })
     }
 
     /// All findings of each rule that had any, kept or not.
@@ -280,6 +292,13 @@ impl Cx<'_> {
         };
         let mut frames: Vec<FrameNo> = case.frames.iter().copied().filter(|&no| no != 0).collect();
         frames.dedup();
+        // A spot lies in the last frame: where that is another one, there is none.
+        let is_last = self.frame != 0 && frames.last() == Some(&self.frame);
+        let spot = case
+            .spot
+            .clone()
+            .or_else(|| spot(rule, self.text?, self.body))
+            .filter(|_| is_last);
         Some(Finding {
             rule: rule.id,
             verdict: case.verdict,
@@ -289,11 +308,9 @@ impl Cx<'_> {
             link: self.link,
             frames,
             message: case.message.clone(),
-            spot: case
-                .spot
-                .as_ref()
-                .map(|spot| (spot.start as u32 + self.base, spot.end as u32 + self.base)),
+            spot: spot.map(|spot| (spot.start as u32 + self.base, spot.end as u32 + self.base)),
             knew: case.knew.clone(),
+            waits: vec![],
         })
     }
 }

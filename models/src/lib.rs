@@ -9,6 +9,7 @@ mod era;
 pub mod examples;
 mod hangs;
 mod idset;
+mod knowledge;
 mod ledger;
 mod monitor;
 mod observer;
@@ -16,6 +17,7 @@ mod opens;
 mod part;
 pub mod rules;
 mod shape;
+mod spots;
 
 pub use ledger::{Outcome, Summary};
 pub use monitor::Monitor;

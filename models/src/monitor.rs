@@ -344,6 +344,7 @@ fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
         message,
         spot: None,
         knew: String::new(),
+        waits: vec![],
     }
 }
 

@@ -599,14 +599,9 @@ impl Part {
             blame: Blame::from(self.role),
             frames,
             spot: value.map(Value::span),
-            knew: self.knowledge(),
+            knew: self.knowledge(cx, rule, verdict),
             message,
         });
-    }
-
-    /// What the party knew, in a sentence.
-    fn knowledge(&self) -> String {
-        String::new()
     }
 
     #[cold]

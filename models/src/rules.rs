@@ -7,6 +7,7 @@ pub(crate) mod asks;
 pub(crate) mod batch;
 pub(crate) mod cancellation;
 pub(crate) mod capability;
+pub mod cite;
 pub(crate) mod completion;
 pub(crate) mod correlation;
 pub(crate) mod elicitation;

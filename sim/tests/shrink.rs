@@ -83,6 +83,7 @@ impl Judge for InOrder {
                 message: "an answer overtook an older one".into(),
                 spot: None,
                 knew: String::new(),
+                waits: vec![],
             }),
             _ => part.retain(|&open| open != id),
         }

@@ -161,6 +161,25 @@ pub struct Finding {
     pub spot: Option<(u32, u32)>,
     /// What the party knew at that time, in one sentence; may be empty.
     pub knew: String,
+    /// For an answer that never came: who waits for whom, the first that waits first. Empty otherwise.
+    pub waits: Vec<Wait>,
+}
+
+/// A request that somebody waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Who asked.
+    pub asker: PartyId,
+    /// Who owes the answer.
+    pub debtor: PartyId,
+    /// The role in which the answer is owed.
+    pub role: Role,
+    /// The link.
+    pub link: LinkId,
+    /// The frame of the request; 0 where there is no index.
+    pub frame: FrameNo,
+    /// The request by method and id.
+    pub request: String,
 }
 
 /// One frame as a judge sees it.

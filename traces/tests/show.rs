@@ -219,6 +219,7 @@ fn findings() -> Vec<StoryFinding> {
         message: message.into(),
         spot: None,
         knew: String::new(),
+        waits: vec![],
     };
     [
         finding(

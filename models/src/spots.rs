@@ -1,0 +1,171 @@
+//! Where to point at in a frame for a finding that names no value of its own.
+
+use std::ops::Range;
+
+use mcpsim_traces::scan::{Scanner, white};
+use mcpsim_traces::tape::Value;
+
+use crate::rules::{Category, Rule};
+
+/// A member by the names that lead to it.
+type Path = &'static [&'static str];
+
+const ID: Path = &["id"];
+const METHOD: Path = &["method"];
+const PARAMS: Path = &["params"];
+const RESULT: Path = &["result"];
+const ERROR: Path = &["error"];
+const CODE: Path = &["error", "code"];
+const TOKEN: Path = &["params", "progressToken"];
+const ASKED_TOKEN: Path = &["params", "_meta", "progressToken"];
+
+/// Rules that point at another member than the rest of their category; the first that is there.
+const BY_RULE: &[(&str, &[Path])] = &[
+    ("jsonrpc-version", &[&["jsonrpc"]]),
+    ("response-result-and-error", &[ERROR]),
+    ("params-not-object", &[PARAMS]),
+    ("result-not-object", &[RESULT]),
+    ("error-object-shape", &[ERROR]),
+    ("error-code-not-integer", &[CODE]),
+    (
+        "meta-not-object",
+        &[&["params", "_meta"], &["result", "_meta"]],
+    ),
+    ("method-not-string", &[METHOD]),
+    ("method-not-in-revision", &[METHOD]),
+    ("rpc-reserved-method", &[METHOD]),
+    ("request-wrong-direction", &[METHOD]),
+    ("notification-wrong-direction", &[METHOD]),
+    ("request-without-id", &[METHOD]),
+    ("result-id-missing", &[RESULT]),
+    ("error-id-missing", &[ID, ERROR]),
+    ("response-after-cancel-received", &[ID]),
+    ("cancel-answered", &[ID]),
+    ("progress-not-increasing", &[&["params", "progress"]]),
+    ("progress-beyond-total", &[&["params", "progress"]]),
+    ("progress-fields", &[&["params", "progress"], PARAMS]),
+    ("version-answer-known", &[&["result", "protocolVersion"]]),
+    (
+        "version-offered-supported",
+        &[&["params", "protocolVersion"]],
+    ),
+    ("server-serves-undeclared", &[RESULT]),
+    ("client-serves-undeclared", &[RESULT]),
+    ("is-error-type", &[&["result", "isError"]]),
+    ("message-kind-unclear", &[]),
+];
+
+fn of_category(category: Category) -> &'static [Path] {
+    match category {
+        Category::Ids | Category::Correlation => &[ID, METHOD],
+        Category::Lifecycle | Category::Capability | Category::Notification => {
+            &[METHOD, RESULT, ERROR]
+        }
+        Category::Cancellation => &[&["params", "requestId"], PARAMS, METHOD],
+        Category::Progress => &[TOKEN, ASKED_TOKEN, PARAMS, METHOD],
+        Category::Errors => &[CODE, ERROR],
+        _ => &[PARAMS, RESULT, ERROR, METHOD],
+    }
+}
+
+/// Where a finding of that rule points at, in the text of its frame (or of a member of an array): a member, or
+/// the first byte that cannot be read.
+#[cold]
+pub(crate) fn spot(rule: &Rule, text: &[u8], body: Option<Value<'_>>) -> Option<Range<usize>> {
+    if rule.id == "not-utf8" {
+        let wrong = std::str::from_utf8(text).err()?;
+        let length = wrong.error_len().unwrap_or(1);
+        return Some(wrong.valid_up_to()..(wrong.valid_up_to() + length).min(text.len()));
+    }
+    let Some(body) = body else {
+        return unreadable(text);
+    };
+    if rule.id == "json-duplicate-keys" {
+        return doubled(body);
+    }
+    let paths = BY_RULE
+        .iter()
+        .find(|(id, _)| *id == rule.id)
+        .map_or(of_category(rule.category), |(_, paths)| paths);
+    paths
+        .iter()
+        .find_map(|path| body.path(path))
+        .map(Value::span)
+}
+
+/// The place where a text stops to be JSON.
+fn unreadable(text: &[u8]) -> Option<Range<usize>> {
+    let fault = Scanner::new().value(text, white(text, 0)).err()?;
+    let at = fault.at.min(text.len().checked_sub(1)?);
+    Some(at..at + 1)
+}
+
+/// The second member of a name, where that is among the frame's own members.
+fn doubled(body: Value<'_>) -> Option<Range<usize>> {
+    let mut seen = vec![];
+    for (name, value) in body.members() {
+        let name_text = name.as_bytes()?;
+        if seen.contains(&name_text) {
+            return Some(name.span().start..value.span().end);
+        }
+        seen.push(name_text);
+        if seen.len() > MEMBERS_MAX {
+            return None;
+        }
+    }
+    None
+}
+
+/// More members than this are not compared with each other.
+const MEMBERS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::rule;
+
+    #[track_caller]
+    fn check(id: &str, text: &[u8], expected: Option<&[u8]>) {
+        let rule = rule(id).expect("a rule");
+        let mut scanner = Scanner::recording();
+        let body = match scanner.value(text, 0) {
+            Ok(_) => scanner.body(text),
+            Err(_) => None,
+        };
+        assert_eq!(spot(rule, text, body).map(|spot| &text[spot]), expected);
+    }
+
+    #[test]
+    fn the_member_that_matters_is_pointed_at() {
+        let cancel = br#"{"method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+        check("cancel-unknown-request", cancel, Some(b"\"a\""));
+        check(
+            "response-unknown-id",
+            br#"{"id": 7,"result":{}}"#,
+            Some(b"7"),
+        );
+        check(
+            "initialize-first",
+            br#"{"id":7,"method":"ping"}"#,
+            Some(b"\"ping\""),
+        );
+        check("jsonrpc-version", br#"{"id":7,"method":"ping"}"#, None);
+        let twice = br#"{"id":7,"method":"ping","id":8}"#;
+        check("json-duplicate-keys", twice, Some(b"\"id\":8"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_pointed_at() {
+        check("unparsable-message", b"{\"id\":1,", Some(b","));
+        check("unparsable-message", b"{\"id\":x}", Some(b"x"));
+        check("not-utf8", b"{\"a\":\"\xFF\"}", Some(b"\xFF"));
+        check("unparsable-message", b"", None);
+    }
+
+    #[test]
+    fn every_rule_that_is_named_is_there() {
+        for (id, _) in BY_RULE {
+            assert!(rule(id).is_some(), "{id}");
+        }
+    }
+}
