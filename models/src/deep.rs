@@ -18,6 +18,10 @@ use crate::part::{Fact, Part};
 use crate::rules::asks::Asks;
 use crate::rules::{When, payload};
 
+pub(crate) mod digest;
+pub(crate) mod instant;
+pub(crate) mod tasks;
+pub(crate) mod tasks_ext;
 pub(crate) mod topics;
 
 /// A request that is not settled, and what its answer and later frames are judged by.
@@ -37,10 +41,12 @@ pub(crate) struct Asked {
     pub(crate) cursor: Key,
     /// `params._meta.progressToken`
     pub(crate) token: Key,
-    /// `params.task` is there.
+    /// `params.task` is an object: it asks to be run as a task.
     pub(crate) wants_task: bool,
     /// `_meta` names a level of log messages (2026-07-28).
     pub(crate) logs: bool,
+    /// The task that its `_meta` names (2025-11-25).
+    pub(crate) related: Key,
     /// The text of params, where answers are judged by it ([`keeps_params`]).
     pub(crate) params: Option<Arc<[u8]>>,
 }
@@ -111,7 +117,15 @@ impl Asked {
             subject,
             cursor,
             token: message.token,
-            wants_task: message.has(Condition::TaskAsked),
+            wants_task: message.has(Condition::TaskAsked)
+                && params
+                    .and_then(|params| params.get("task"))
+                    .is_some_and(Value::is_object),
+            related: tasks::text_key(
+                params
+                    .filter(|_| !frame.is_stateless)
+                    .and_then(|params| params.path(&["_meta", tasks::RELATED, "taskId"])),
+            ),
             logs: frame.is_stateless
                 && params.is_some_and(|params| params.path(&["_meta", LOG_LEVEL]).is_some()),
             params: params
@@ -169,6 +183,8 @@ pub(crate) struct Deep {
     pub(crate) inn: Opens<Asked>,
     /// Sampling and elicitation.
     pub(crate) asks: Asks,
+    pub(crate) tasks: tasks::Tasks,
+    pub(crate) tasks_ext: tasks_ext::Tasks,
 }
 
 impl Deep {
@@ -180,6 +196,7 @@ impl Deep {
                 encoder.key(asked.subject);
                 encoder.key(asked.cursor);
                 encoder.key(asked.token);
+                encoder.key(asked.related);
                 let params = asked.params.as_deref().map_or(Key::ABSENT, Key::text);
                 encoder.key(params);
                 encoder.word(
@@ -192,6 +209,8 @@ impl Deep {
             }
         }
         self.asks.encode(encoder);
+        self.tasks.encode(encoder);
+        self.tasks_ext.encode(encoder);
     }
 }
 
@@ -249,7 +268,7 @@ impl Part {
         let every = match message.kind {
             _ if cx.is_stateless => topics::STATELESS,
             Kind::Error => topics::ERRORS,
-            _ => &[],
+            _ => topics::SESSION,
         };
         for topic in every.iter().chain(topics::of(frame.method)) {
             let hook = if is_by { topic.by } else { topic.toward };

@@ -38,7 +38,6 @@ const FAULTS_NOT_YET: &[(&str, &str)] = &[
     ("B068", "stdio-server-exits-on-eof"),
     ("B073", "cursor-loop"),
     ("B084", "structured-content-missing"),
-    ("B090", "task-unknown-error"),
     ("B092", "http-session-ended-404"),
     ("B128", "http-202-for-one-way"),
     ("B129", "log-message-fields"),

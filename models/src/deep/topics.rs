@@ -4,8 +4,8 @@ use mcpsim_traces::message::Method;
 
 use crate::ledger::Cx;
 use crate::part::Part;
-use crate::rules::stateless::{client_features, request_meta, result_type};
-use crate::rules::{asks, elicitation, sampling};
+use crate::rules::stateless::{client_features, request_meta, result_type, tasks_extension};
+use crate::rules::{asks, elicitation, sampling, tasks};
 
 use super::{Deep, Frame, Topic};
 
@@ -22,10 +22,14 @@ pub(crate) const STATELESS: &[Topic] = &[
         by: result_type::by,
         toward: ignore,
     },
+    tasks_extension::TOPIC,
 ];
 
+/// The topics of every frame inside sessions that is no error, before those of its method.
+pub(crate) const SESSION: &[Topic] = &[tasks::TOPIC];
+
 /// The topics of every error inside sessions, before those of its method.
-pub(crate) const ERRORS: &[Topic] = &[elicitation::URL_REQUIRED];
+pub(crate) const ERRORS: &[Topic] = &[tasks::TOPIC, elicitation::URL_REQUIRED];
 
 /// The topics of that method: its calls and their answers.
 pub(crate) fn of(method: Method) -> &'static [Topic] {

@@ -307,6 +307,10 @@ fn task_result_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Fra
     let Some(asked) = deep.asks.deferred(task).cloned() else {
         return;
     };
+    let is_other = |result| super::tasks::is_of_another_kind(asked.method, result);
+    if frame.payload.is_some_and(is_other) {
+        return;
+    }
     let frame = &in_session(part, frame);
     match asked.method {
         Method::SamplingCreateMessage => {

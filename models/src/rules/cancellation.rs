@@ -5,11 +5,13 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
 
+use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Knows, Mode, Part, flag, open};
 use crate::rules::ids::is_coerced;
-use crate::rules::{Basis, Category, Level, Needs, Rule, SHOULD, Side, When};
+use crate::rules::stateless::tasks_extension::TASK_CANCEL_METHOD;
+use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
     id: "cancel-unknown-request",
@@ -207,6 +209,19 @@ pub(crate) const CANCEL_RACE_BROKEN: Rule = Rule {
     ..SHOULD
 };
 
+pub(crate) const CANCEL_TASK_BY_NOTIFICATION: Rule = Rule {
+    id: "cancel-task-by-notification",
+    category: Category::Cancellation,
+    basis: Basis::Text,
+    from: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
+    says: "What runs as a task is cancelled with tasks/cancel.",
+    why: "The request was answered when its task began: a cancelled notification finds nothing, and the task runs on.",
+    needs: Needs::OffenderLog,
+    when: When::CANCEL,
+    ..MUST
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     CANCEL_UNKNOWN_REQUEST,
@@ -219,6 +234,7 @@ pub(crate) const ROWS: &[Rule] = &[
     RESPONSE_AFTER_CANCEL_RECEIVED,
     CANCEL_ANSWERED,
     CANCEL_RACE_BROKEN,
+    CANCEL_TASK_BY_NOTIFICATION,
 ];
 
 /// With more cancels than this that fit nothing yet, the oldest is no longer followed.
@@ -303,9 +319,53 @@ impl Part {
             return self.broken(cx, &CANCEL_TWICE, &frames, text);
         }
         self.own[at].flags |= open::CANCELLED;
+        if self.deep.is_some() && self.cancels_task(cx, own.id, own.frame) {
+            return;
+        }
         if own.answer.is_some() && self.knows(own.answer) == Knows::Must {
             self.cancels_answered(cx, own.id);
         }
+    }
+
+    /// The cancelled request runs as a task, or will; whether the cancel was reported as that.
+    #[cold]
+    fn cancels_task(&mut self, cx: &mut Cx<'_>, id: Key, asked: FrameNo) -> bool {
+        let Some(deep) = self.deep.as_deref() else {
+            return false;
+        };
+        let told = deep.tasks.told.iter().find(|told| told.request == id);
+        if let Some(told) = told.filter(|_| !cx.is_stateless) {
+            let severity = match self.knows(told.fact) {
+                Knows::Must => Severity::Error,
+                _ => Severity::Warning,
+            };
+            let text = format!("the cancel of {id}, which runs as a task: tasks/cancel cancels it");
+            let frames = [told.frame, cx.frame];
+            self.broken_at(cx, &CANCEL_TASK_BY_NOTIFICATION, severity, &frames, text);
+            return true;
+        }
+        let told = deep.tasks_ext.told.iter().find(|told| told.request == id);
+        if let Some(told) = told.filter(|told| self.knows(told.fact) == Knows::Must) {
+            let text = format!("the cancel of {id}, which runs as a task: tasks/cancel cancels it");
+            let frames = [told.frame, cx.frame];
+            cx.set_era(Era::Stateless);
+            self.broken(cx, &TASK_CANCEL_METHOD, &frames, text);
+            return true;
+        }
+        let open = deep.own.find(id).ok().map(|at| &deep.own[at]);
+        let will_run = self.revision == Some(Revision::V2025_11_25)
+            && open.is_some_and(|open| {
+                open.wants_task && !open.is_stateless && deep.tasks.theirs.has(open.method)
+            });
+        if will_run {
+            // Without the task's id there is no other way.
+            let text = format!(
+                "the cancel of {id}, which asks to be run as a task, before its task is known: tasks/cancel cancels tasks"
+            );
+            let (rule, severity) = (&CANCEL_TASK_BY_NOTIFICATION, Severity::Warning);
+            self.broken_at(cx, rule, severity, &[asked, cx.frame], text);
+        }
+        will_run
     }
 
     #[cold]
@@ -316,6 +376,9 @@ impl Part {
 
     /// A cancel that names no open request of its sender.
     fn cancels_other(&mut self, cx: &mut Cx<'_>, id: Key) {
+        if self.deep.is_some() && self.cancels_task(cx, id, 0) {
+            return;
+        }
         match self.issued.has(id) {
             Used::Before => {
                 // What was forgotten may have been unread: then nothing is certain.

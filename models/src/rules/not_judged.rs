@@ -56,6 +56,30 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Which models a client has is not in its frames, and hints are advice.",
     ),
     row(
+        "task-get-no-stream",
+        "Which kind of body answered a request is not in what is judged with the frames.",
+    ),
+    row(
+        "task-isolation",
+        "It takes two sessions with different identities.",
+    ),
+    row(
+        "task-legacy-param-ignored",
+        "That a result depends on the member shows only where the same call is made with and without it.",
+    ),
+    row(
+        "task-status-not-relied-on",
+        "What a requestor relies on is not in its frames.",
+    ),
+    row(
+        "task-transition",
+        "Nothing to report: frames show samples of a task's life, and what lies between them may have been any lawful step.",
+    ),
+    row(
+        "task-ttl-override",
+        "Nothing to report: a receiver may keep a task longer or shorter than was asked.",
+    ),
+    row(
         "version-latest-offered",
         "Which versions a peer can speak is not in its frames.",
     ),

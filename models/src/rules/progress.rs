@@ -8,7 +8,7 @@ use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::ids::Taken;
-use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 
 pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
     id: "progress-token-type",
@@ -183,6 +183,34 @@ pub(crate) const PROGRESS_BEYOND_TOTAL: Rule = Rule {
     ..NOTE
 };
 
+pub(crate) const PROGRESS_TASK_TOKEN: Rule = Rule {
+    id: "progress-task-token",
+    category: Category::Progress,
+    basis: Basis::Text,
+    side: Side::Receiver,
+    from: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Behavior Requirements)",
+    says: "Progress of a task keeps the token of the request that created it.",
+    why: "The bar of another request moves, and the task's own stands still.",
+    needs: Needs::Causal,
+    when: When::PROGRESS,
+    ..MUST
+};
+
+pub(crate) const PROGRESS_AFTER_TASK_END: Rule = Rule {
+    id: "progress-after-task-end",
+    category: Category::Progress,
+    basis: Basis::Text,
+    side: Side::Receiver,
+    from: Revision::V2025_11_25,
+    source: "2025-11-25 basic/utilities/progress (Behavior Requirements)",
+    says: "Progress of a task ends when the task does.",
+    why: "The requestor has let the token go; what comes later is dropped or shown on another request.",
+    needs: Needs::SameDirection,
+    when: When::PROGRESS,
+    ..MUST
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     PROGRESS_TOKEN_TYPE,
@@ -194,6 +222,8 @@ pub(crate) const ROWS: &[Rule] = &[
     PROGRESS_NOT_INCREASING,
     PROGRESS_FIELDS,
     PROGRESS_BEYOND_TOTAL,
+    PROGRESS_TASK_TOKEN,
+    PROGRESS_AFTER_TASK_END,
 ];
 
 impl Part {
@@ -255,6 +285,9 @@ impl Part {
             return self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);
         }
         self.progress_within_total(cx, message);
+        if self.deep.is_some() && self.progress_of_task(cx, message) {
+            return;
+        }
         let Some(tokens) = &self.tokens else {
             return self.progress_for_nobody(cx, message);
         };
