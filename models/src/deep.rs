@@ -20,6 +20,7 @@ use crate::rules::{When, payload};
 
 pub(crate) mod digest;
 pub(crate) mod instant;
+pub(crate) mod task_tools;
 pub(crate) mod tasks;
 pub(crate) mod tasks_ext;
 pub(crate) mod topics;

@@ -580,9 +580,9 @@ fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
             return;
         }
         (Method::ToolsList, Kind::Result) if deep.tasks.mine.has(Method::ToolsCall) => {
-            deep.tasks.list_tools(part, frame, cx.frame);
+            deep.tasks.tools.read(part, frame, cx.frame);
         }
-        (Method::ToolsListChanged, _) => deep.tasks.tools_changed(),
+        (Method::ToolsListChanged, _) => deep.tasks.tools.changed(),
         _ => {}
     }
     let frame = &match frame.message.kind {
@@ -609,7 +609,7 @@ fn toward(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) 
             deep.tasks.theirs = Declared::of(frame.payload);
         }
         (Method::ToolsList, Kind::Result) if deep.tasks.theirs.has(Method::ToolsCall) => {
-            deep.tasks.list_tools(part, frame, cx.frame);
+            deep.tasks.tools.read(part, frame, cx.frame);
         }
         _ => life::toward(part, deep, cx, frame),
     }
