@@ -8,6 +8,7 @@ mod deep;
 mod era;
 pub mod examples;
 mod hangs;
+mod http;
 mod idset;
 mod knowledge;
 mod ledger;

@@ -9,6 +9,7 @@ use mcpsim_traces::tape::Value;
 
 use crate::era::{Era, Light};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
+use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
 use crate::part::{Mode, Own, Part, flag, open, waits_for_people};
 use crate::rules::Rule;
@@ -97,6 +98,8 @@ pub struct LogEvent<'a> {
     pub at_ms: Option<u64>,
     /// The exchange that it concerns, where not the whole side.
     pub stream: Option<Stream>,
+    /// Its number among the frames, where it has one: what HTTP tells beside frames is counted with them.
+    pub frame: FrameNo,
     /// What HTTP tells beside it.
     pub http: Option<&'a Http<'a>>,
 }
@@ -164,6 +167,8 @@ pub struct Observer {
     is_hung: [bool; 2],
     finished: bool,
     scanner: Scanner,
+    /// Only on http.
+    exchanges: Exchanges,
 }
 
 impl Observer {
@@ -207,6 +212,7 @@ impl Observer {
             is_hung: [false; 2],
             finished: false,
             scanner: Scanner::recording(),
+            exchanges: Exchanges::default(),
             options,
         }
     }
@@ -228,10 +234,29 @@ impl Observer {
             self.is_hung[from] = false;
         }
         let status = seen.http.and_then(Http::status);
-        let refused = status.is_some_and(|status| status >= 400);
+        let mut refused = status.is_some_and(|status| status >= 400);
         let body = seen
             .body
             .or_else(|| body_of(&mut self.scanner, seen.text?, seen.message));
+        let mut slips: &[&str] = &[];
+        if self.options.transport == LinkKind::Http {
+            let mut scene = Scene {
+                ledger: &mut self.ledger,
+                client: &mut self.client,
+                server: &mut self.server,
+                options: &self.options,
+                now_ms: self.now_ms,
+            };
+            match self.exchanges.see(&mut scene, seen, body) {
+                Fate::Frame => {}
+                Fate::But(rules) => slips = rules,
+                Fate::Refusal => refused = true,
+                Fate::Nothing => {
+                    self.ignored += 1;
+                    return;
+                }
+            }
+        }
         let (by, toward, party) = match seen.from {
             Role::Client => (&mut self.client, &mut self.server, self.options.client),
             Role::Server => (&mut self.server, &mut self.client, self.options.server),
@@ -248,7 +273,7 @@ impl Observer {
             era: Era::Session,
             is_stateless: false,
             has_session: false,
-            slips: &[],
+            slips,
             now_ms: self.now_ms,
             refused,
         };
@@ -261,12 +286,32 @@ impl Observer {
         if refused {
             self.settle_exchange(seen);
         }
+        self.on_http(|exchanges, scene| exchanges.after(scene));
+    }
+
+    /// What is to be done with exchanges, where there are any.
+    fn on_http(&mut self, work: impl FnOnce(&mut Exchanges, &mut Scene<'_>)) {
+        if self.options.transport == LinkKind::Http {
+            let mut scene = Scene {
+                ledger: &mut self.ledger,
+                client: &mut self.client,
+                server: &mut self.server,
+                options: &self.options,
+                now_ms: self.now_ms,
+            };
+            work(&mut self.exchanges, &mut scene);
+        }
     }
 
     /// Something that is no frame, in its place among them.
     pub fn event(&mut self, event: &LogEvent<'_>) {
         self.clock(event.at_ms);
         let by = event.by as usize;
+        let mut is_of_exchange = false;
+        self.on_http(|exchanges, scene| is_of_exchange = exchanges.event(scene, event));
+        if is_of_exchange {
+            return;
+        }
         match event.what {
             LogWhat::Other | LogWhat::Http | LogWhat::EmptyBody | LogWhat::Drop => {
                 self.ignored += 1;
@@ -317,6 +362,8 @@ impl Observer {
         self.judge_timeouts(Role::Client, Verdict::Broken);
         self.judge_timeouts(Role::Server, Verdict::Broken);
         self.judge_left_over();
+        let is_over = ending == Ending::Quiet || self.ended[Role::Client as usize];
+        self.on_http(|exchanges, scene| exchanges.finish(scene, is_over));
         self.judge_missing_initialized(ending);
         let (verdict, severity, because) = match (ending, self.closed_first) {
             (Ending::Quiet, _) => (Verdict::Broken, REQUEST_UNANSWERED.severity, ""),
@@ -864,7 +911,7 @@ pub(crate) fn body_of<'a>(
     scanner.body(text)
 }
 
-fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
+pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
     Cx {
         ledger,
         party,

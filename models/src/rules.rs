@@ -13,6 +13,7 @@ pub(crate) mod correlation;
 pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod errors;
+pub(crate) mod http;
 pub(crate) mod ids;
 pub(crate) mod lifecycle;
 pub(crate) mod logging;
@@ -29,7 +30,6 @@ pub(crate) mod sampling;
 pub(crate) mod stateless;
 pub(crate) mod tasks;
 pub(crate) mod tools;
-pub(crate) mod transport_http;
 pub(crate) mod transport_stdio;
 
 pub use not_judged::{NOT_JUDGED, NotJudged};
@@ -349,6 +349,31 @@ impl When {
     /// An answer to an elicitation inside a request.
     pub(crate) const ELICITED_INSIDE: When = When(38);
 
+    /// The head of a POST.
+    pub(crate) const HTTP_POST: When = When(50);
+    /// The status of an answer.
+    pub(crate) const HTTP_ANSWER: When = When(51);
+    /// The head of a GET.
+    pub(crate) const HTTP_GET: When = When(52);
+    /// A session id in a header.
+    pub(crate) const HTTP_SESSION: When = When(53);
+    /// An answer that is a stream of events.
+    pub(crate) const HTTP_STREAM: When = When(54);
+    /// The acknowledgement of a notification or response.
+    pub(crate) const HTTP_ONE_WAY: When = When(55);
+    /// A token, or the demand for one.
+    pub(crate) const HTTP_TOKEN: When = When(56);
+    /// An endpoint event of 2024-11-05.
+    pub(crate) const OLD_SSE: When = When(57);
+    /// A Last-Event-ID header.
+    pub(crate) const HTTP_RESUMED: When = When(58);
+    /// The head of a request outside any session.
+    pub(crate) const STATELESS_HTTP: When = When(59);
+    /// The end of an exchange.
+    pub(crate) const HTTP_END: When = When(60);
+    /// A head inside a session of a revision with the version header.
+    pub(crate) const HTTP_VERSION: When = When(61);
+
     /// A request or notification of that method.
     pub(crate) const fn call(method: Method) -> When {
         When(64 + method as u8)
@@ -525,7 +550,14 @@ const GROUPS: &[&[Rule]] = &[
     elicitation::ROWS,
     tasks::ROWS,
     pagination::ROWS,
-    transport_http::ROWS,
+    http::old::ROWS,
+    http::requests::ROWS,
+    http::answers::ROWS,
+    http::streams::ROWS,
+    http::endings::ROWS,
+    http::sessions::ROWS,
+    http::versions::ROWS,
+    http::auth::ROWS,
     payload::ROWS,
     stateless::envelope::ROWS,
     stateless::correlation::ROWS,
@@ -543,6 +575,7 @@ const GROUPS: &[&[Rule]] = &[
     stateless::errors::ROWS,
     stateless::tasks_extension::ROWS,
     stateless::transport_http::ROWS,
+    stateless::http_headers::ROWS,
     stateless::transport_stdio::ROWS,
 ];
 

@@ -203,6 +203,7 @@ fn a_hang_is_found_among_them() {
             what: LogWhat::Stall,
             at_ms: None,
             stream: None,
+            frame: 0,
             http: None,
         });
         let expected = match left_out {

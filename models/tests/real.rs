@@ -33,13 +33,10 @@ const REAL_NOT_YET: &[(&str, &str)] = &[
 const FAULTS_NOT_YET: &[(&str, &str)] = &[
     ("B016", "cancel-client-stdio"),
     ("B036", "tool-call-params"),
-    ("B047", "http-response-on-own-stream"),
     ("B058", "content-type-in-revision"),
     ("B068", "stdio-server-exits-on-eof"),
     ("B073", "cursor-loop"),
     ("B084", "structured-content-missing"),
-    ("B092", "http-session-ended-404"),
-    ("B128", "http-202-for-one-way"),
     ("B129", "log-message-fields"),
     ("B135", "era-fallback-any-error"),
     ("B138", "sub-end-announced"),

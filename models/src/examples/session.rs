@@ -278,11 +278,15 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
         let session = line.session.as_ref().or(by_stream);
         let stream = line.stream.as_ref().map(|stream| streams[stream]);
         if let Some(event) = &line.event {
+            // Heads and events without data are counted with the frames.
+            let is_counted = event == "http";
+            frame += u32::from(is_counted);
             let event = LogEvent {
                 by: line.from,
                 what: what_of(event, line.status),
                 at_ms: line.at_ms,
                 stream,
+                frame: if is_counted { frame } else { 0 },
                 http: line.http.as_ref(),
             };
             match session {

@@ -81,7 +81,9 @@ struct Sessions<'a> {
     /// What came of sessions that are over.
     done: Checked,
     scanner: Scanner,
+    /// Frames, and what HTTP tells beside them; and how many of these are no frames.
     frame: FrameNo,
+    heads: FrameNo,
     lines: Lines,
     shortened: u64,
     /// The first line that could not be used: from there on something may be missing.
@@ -98,6 +100,7 @@ impl<'a> Sessions<'a> {
             done: Checked::default(),
             scanner: Scanner::recording(),
             frame: 0,
+            heads: 0,
             lines: Lines::default(),
             shortened: 0,
             hole: None,
@@ -136,7 +139,13 @@ impl<'a> Sessions<'a> {
                 self.part(line, frame, rest, frame.has_eol);
             }
             CaptureWhat::Http(by) => {
-                let event = log_event_of(line, *by, LogWhat::Http);
+                self.frame += 1;
+                self.heads += 1;
+                self.lines.put(self.frame, line.line);
+                let event = LogEvent {
+                    frame: self.frame,
+                    ..log_event_of(line, *by, LogWhat::Http)
+                };
                 self.observer(line).event(&event);
             }
             CaptureWhat::Event(event) => {
@@ -273,7 +282,7 @@ impl<'a> Sessions<'a> {
         checked.report.sessions = std::mem::take(&mut self.done.report.sessions);
         checked.report.format = "capture".to_owned();
         checked.report.vantage = self.vantage().as_str().to_owned();
-        checked.report.frames = u64::from(self.frame);
+        checked.report.frames = u64::from(self.frame - self.heads);
         if self.shortened > 0 {
             checked.report.lost.push("raw text".to_owned());
             checked.report.remarks.push(format!(
@@ -333,6 +342,7 @@ fn log_event_of<'a>(line: &'a CaptureLine<'_>, by: Role, what: LogWhat) -> LogEv
         what,
         at_ms: line.t_ms,
         stream: stream.map(|name| stream_number(Some(name))),
+        frame: 0,
         http: line.http.as_deref(),
     }
 }

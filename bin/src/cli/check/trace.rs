@@ -601,6 +601,7 @@ impl EndLog {
             what,
             at_ms: Some(at_ms),
             stream: None,
+            frame: 0,
             http: None,
         };
         self.observers[usize::from(link.0)].event(&event);
