@@ -81,6 +81,8 @@ pub struct Seen<'a> {
     pub at_ms: Option<u64>,
     /// The exchange that carried it; 0 on a pipe.
     pub stream: Stream,
+    /// Where the text begins in the frame as it is numbered: not at its beginning, where a frame holds several lines.
+    pub base: u32,
     /// Whether its line end was seen. A line without one was never a whole frame to its reader.
     pub ended: bool,
     /// What HTTP tells beside it.
@@ -269,7 +271,7 @@ impl Observer {
             stream: seen.stream,
             text: seen.text,
             body,
-            base: 0,
+            base: seen.base,
             era: Era::Session,
             is_stateless: false,
             has_session: false,

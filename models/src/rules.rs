@@ -102,6 +102,41 @@ pub enum Category {
 }
 
 impl Category {
+    /// All categories.
+    pub const ALL: [Category; 31] = [
+        Category::Envelope,
+        Category::Ids,
+        Category::Correlation,
+        Category::Lifecycle,
+        Category::Capability,
+        Category::Notification,
+        Category::Cancellation,
+        Category::Progress,
+        Category::Tools,
+        Category::Batch,
+        Category::TransportStdio,
+        Category::Errors,
+        Category::Ping,
+        Category::Resources,
+        Category::Prompts,
+        Category::Completion,
+        Category::Logging,
+        Category::Roots,
+        Category::Sampling,
+        Category::Elicitation,
+        Category::Tasks,
+        Category::Pagination,
+        Category::TransportHttp,
+        Category::Versioning,
+        Category::Discovery,
+        Category::RequestMeta,
+        Category::ResultType,
+        Category::Mrtr,
+        Category::Subscriptions,
+        Category::Caching,
+        Category::TasksExtension,
+    ];
+
     /// The category's name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -154,6 +189,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// All levels.
+    pub const ALL: [Level; 4] = [Level::Must, Level::Should, Level::MayNote, Level::None];
+
     /// The level as reports spell it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -194,6 +232,18 @@ impl Basis {
             Basis::Robustness => "robustness",
         }
     }
+
+    /// What the basis means, for a reader.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Basis::Text => "a key word (MUST, SHOULD) in the text",
+            Basis::Schema => "a type of the schema",
+            Basis::Jsonrpc => "JSON-RPC 2.0, which the protocol adopts",
+            Basis::Lowercase => "wording without a key word, or an example",
+            Basis::Derived => "inferred from what the text says elsewhere",
+            Basis::Robustness => "no text: people report it as a bug",
+        }
+    }
 }
 
 /// Whose duty a rule is.
@@ -220,6 +270,19 @@ impl Side {
             Side::Sender => "sender",
             Side::Receiver => "receiver",
             Side::Both => "both",
+        }
+    }
+
+    /// Whose duty it is, for a reader.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Side::Client => "the client",
+            Side::Server => "the server",
+            Side::Sender => "whoever sends the frame, client or server",
+            Side::Receiver => {
+                "whoever owes the answer or works for the other side, client or server"
+            }
+            Side::Both => "whichever side does it",
         }
     }
 }
@@ -251,6 +314,29 @@ impl Needs {
             Needs::OffenderLog => "offender-log",
             Needs::Time => "time",
             Needs::Transport => "transport",
+        }
+    }
+
+    /// What of a log decides it, for a reader.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Needs::Frame => "the frame alone: any log that has it",
+            Needs::SameDirection => {
+                "the frames of one direction in their order: any log of a pipe, and of http within one stream"
+            }
+            Needs::Causal => {
+                "frames of which one caused the other: the log of either side, or one taken in between"
+            }
+            Needs::OffenderLog => {
+                "what that side had received when it sent the frame: its own log; a log taken elsewhere only \
+                 where it leaves no choice, else the finding is unsure or missing"
+            }
+            Needs::Time => {
+                "times, or that the end was seen (eof, exit, a stall): a log that merely stops leaves it unsure"
+            }
+            Needs::Transport => {
+                "lines or HTTP exchanges as they were on the transport, not only the messages in them"
+            }
         }
     }
 }

@@ -60,6 +60,7 @@ impl Log {
             text,
             body: None,
             at_ms: Some(self.at_ms),
+            base: 0,
             stream: 0,
             ended: true,
             http: None,

@@ -313,6 +313,7 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
             text: Some(&line.bytes),
             body: None,
             at_ms: line.at_ms,
+            base: 0,
             stream: if how.http { stream.unwrap_or(0) } else { 0 },
             ended: line.ended,
             http: line.http.as_ref(),

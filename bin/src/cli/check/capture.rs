@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::io::BufRead;
+use std::ops::Range;
 use std::path::Path;
 
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
@@ -131,12 +132,14 @@ impl<'a> Sessions<'a> {
                 }
                 // On a pipe a line feed inside the text was the end of a line to whoever read it.
                 let is_piped = line.stream.is_none();
-                let mut rest = frame.raw;
-                while let Some(at) = memchr::memchr(b'\n', rest).filter(|_| is_piped) {
-                    self.part(line, frame, &rest[..at], true);
-                    rest = &rest[at + 1..];
+                let mut from = 0;
+                while let Some(length) =
+                    memchr::memchr(b'\n', &frame.raw[from..]).filter(|_| is_piped)
+                {
+                    self.part(line, frame, from..from + length, true);
+                    from += length + 1;
                 }
-                self.part(line, frame, rest, frame.has_eol);
+                self.part(line, frame, from..frame.raw.len(), frame.has_eol);
             }
             CaptureWhat::Http(by) => {
                 self.frame += 1;
@@ -174,7 +177,15 @@ impl<'a> Sessions<'a> {
     }
 
     /// One line of a frame: all of it, where it holds no line feed.
-    fn part(&mut self, line: &CaptureLine<'_>, frame: &CaptureFrame<'_>, text: &[u8], ended: bool) {
+    fn part(
+        &mut self,
+        line: &CaptureLine<'_>,
+        frame: &CaptureFrame<'_>,
+        place: Range<usize>,
+        ended: bool,
+    ) {
+        let base = place.start as u32;
+        let text = &frame.raw[place];
         // Taken out while the observer looks at what it wrote down.
         let mut scanner = std::mem::take(&mut self.scanner);
         let found = classify(text, &mut scanner);
@@ -187,6 +198,7 @@ impl<'a> Sessions<'a> {
             body: scanner.body(text).filter(|_| found.fault.is_none()),
             at_ms: line.t_ms,
             stream: stream_number(line.stream.as_deref()),
+            base,
             ended,
             http: line.http.as_deref(),
         };
