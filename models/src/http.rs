@@ -1109,10 +1109,19 @@ impl Exchanges {
         exchange.messages += 1;
         let is_refused = exchange.status.is_some_and(|status| status >= 400);
         self.judge_message(scene, exchange, seen, body);
-        if message.kind.is_response() {
-            self.note_answer(scene, exchange, message);
+        match (message.kind, seen.text) {
+            (Kind::Batch, Some(text)) => Part::members(text, |_, member| {
+                if member.kind.is_response() {
+                    self.note_answer(scene, exchange, member);
+                }
+            }),
+            (Kind::Result | Kind::Error, _) => self.note_answer(scene, exchange, message),
+            _ => {}
         }
         let is_odd = exchange.is(mark::BODY_TOLD) && message.kind == Kind::Error;
+        if exchange.is(mark::BODY_TOLD) && message.kind == Kind::Batch {
+            return Fate::But(&["batch-no-empty-answer", "batch-empty"]);
+        }
         if is_refused || is_odd {
             Fate::Refusal
         } else {

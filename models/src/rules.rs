@@ -457,6 +457,8 @@ impl When {
     pub(crate) const STATELESS_HTTP: When = When(59);
     /// The end of an exchange.
     pub(crate) const HTTP_END: When = When(60);
+    /// The end of the server's input.
+    pub(crate) const INPUT_END: When = When(62);
     /// A head inside a session of a revision with the version header.
     pub(crate) const HTTP_VERSION: When = When(61);
 

@@ -34,7 +34,6 @@ const FAULTS_NOT_YET: &[(&str, &str)] = &[
     ("B016", "cancel-client-stdio"),
     ("B036", "tool-call-params"),
     ("B058", "content-type-in-revision"),
-    ("B068", "stdio-server-exits-on-eof"),
     ("B073", "cursor-loop"),
     ("B084", "structured-content-missing"),
     ("B129", "log-message-fields"),

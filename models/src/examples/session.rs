@@ -127,7 +127,7 @@ pub fn spell_out<'a>(block: impl IntoIterator<Item = &'a str>) -> Result<Vec<Lin
 
 /// One line of a block: `c2s FRAME`, `s2c FRAME`, `c2s! EVENT`, or `handshake [REVISION [CLIENT SERVER]]`.
 /// `@N` before it gives the time, `/S` after the direction the stream. A frame that begins with one
-/// of the usual members gets its version tag; `c2s= FRAME` stands as it is. On HTTP a head may stand for the
+/// of the usual members gets its version tag; `c2s= FRAME` stands as it is, `c2s- FRAME` has no line end. On HTTP a head may stand for the
 /// frame, and `#ID`, `event=NAME` and `retry=MS` before it.
 pub(super) fn spell_out_line(line: &str, out: &mut Vec<Line>) -> Result<(), String> {
     let unknown = || format!("no line of a session: {line}");
@@ -166,6 +166,10 @@ pub(super) fn spell_out_line(line: &str, out: &mut Vec<Line>) -> Result<(), Stri
             spelled
         }
         "=" => Line::new(from, &text.replace("\\r", "\r")),
+        "-" => Line {
+            ended: false,
+            ..Line::new(from, &tagged(text))
+        },
         "!" => {
             let (event, status) = text.split_once(' ').unwrap_or((text, ""));
             let mut spelled = Line::new(from, "");

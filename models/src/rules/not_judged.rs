@@ -16,12 +16,20 @@ const fn row(id: &'static str, because: &'static str) -> NotJudged {
 /// Every duty that is not judged, by id.
 pub const NOT_JUDGED: &[NotJudged] = &[
     row(
+        "batch-order-inside",
+        "Nothing to report: the members of an array may be handled in any order.",
+    ),
+    row(
         "capabilities-fixed",
         "How a peer reads a later message is not in its frames.",
     ),
     row(
         "client-continues-on-unsupported-version",
         "Which versions a client can speak is not in its frames.",
+    ),
+    row(
+        "custom-transport-preserves",
+        "Faults of form and lifecycle are reported by their own rules, whatever carries the frames.",
     ),
     row(
         "elicit-outside-request",
@@ -34,6 +42,30 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "error-after-success-effect",
         "Nothing to report: an error settles a request as a result does, which every rule about answers follows.",
+    ),
+    row(
+        "http-client-accepts-both",
+        "It takes a server that answers one way and the other on purpose, and a client that is seen to fail.",
+    ),
+    row(
+        "http-disconnect-not-cancel",
+        "Whether a server dropped its work when a connection broke shows only in its own log.",
+    ),
+    row(
+        "http-old-transport-probe",
+        "Nothing to report: a client may try the older transport after its first POST failed.",
+    ),
+    row(
+        "http-origin",
+        "Which origins are foreign to a server is known only to whoever tries one.",
+    ),
+    row(
+        "http-origin-403",
+        "Which origins are foreign to a server is known only to whoever tries one.",
+    ),
+    row(
+        "http-origin-checked",
+        "Which origins are foreign to a server is known only to whoever tries one.",
     ),
     row(
         "init-error-is-legal",
@@ -54,6 +86,22 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "sampling-hints-order",
         "Which models a client has is not in its frames, and hints are advice.",
+    ),
+    row(
+        "stdio-client-shutdown-order",
+        "Signals to the server's process are not in its frames.",
+    ),
+    row(
+        "stdio-no-session-proxy",
+        "It takes two runs of one request, in a fresh process and in a used one.",
+    ),
+    row(
+        "stdio-shutdown-order",
+        "Signals to the server's process are not in its frames.",
+    ),
+    row(
+        "stdio-stderr-not-error",
+        "Why a client ends a session is not in its frames.",
     ),
     row(
         "task-get-no-stream",
