@@ -17,6 +17,8 @@ mod observer;
 mod opens;
 mod part;
 pub mod rules;
+mod same;
+mod schema;
 mod shape;
 mod spots;
 

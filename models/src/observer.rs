@@ -526,7 +526,7 @@ impl Observer {
         self.judge_tails();
         self.judge_timeouts(Role::Client, Verdict::Broken);
         self.judge_timeouts(Role::Server, Verdict::Broken);
-        self.judge_left_over();
+        self.judge_left_over(ending);
         let is_over = ending == Ending::Quiet || self.ended[Role::Client as usize];
         self.on_http(|exchanges, scene| exchanges.finish(scene, is_over));
         self.judge_missing_initialized(ending);
@@ -810,7 +810,9 @@ impl Observer {
         part.end_run(&mut outside(&mut self.ledger, party, self.options.link));
     }
 
-    fn judge_left_over(&mut self) {
+    fn judge_left_over(&mut self, ending: Ending) {
+        let is_quiet = ending == Ending::Quiet;
+        let is_over = is_quiet || self.closed_first == Some(Role::Client);
         for (part, party) in [
             (&mut self.client, self.options.client),
             (&mut self.server, self.options.server),
@@ -819,6 +821,7 @@ impl Observer {
             part.judge_early_cancels(&mut cx);
             part.judge_early_completions(&mut cx);
             part.settle_batch_init(&mut cx);
+            part.deep_end(&mut cx, is_over, is_quiet);
             part.settle_era(cx.ledger, Light::End);
         }
     }

@@ -13,9 +13,12 @@ pub(crate) mod correlation;
 pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod errors;
+pub(crate) mod flood;
 pub(crate) mod http;
 pub(crate) mod ids;
 pub(crate) mod lifecycle;
+pub(crate) mod listing;
+pub(crate) mod log_levels;
 pub(crate) mod logging;
 mod not_judged;
 pub(crate) mod notification;
@@ -24,13 +27,18 @@ pub(crate) mod payload;
 pub(crate) mod ping;
 pub(crate) mod progress;
 pub(crate) mod prompts;
+pub(crate) mod refusals;
 pub(crate) mod resources;
 pub(crate) mod roots;
 pub(crate) mod sampling;
 pub(crate) mod stateless;
 pub(crate) mod tasks;
+pub(crate) mod tool_calls;
+pub(crate) mod tool_results;
+pub(crate) mod tool_schemas;
 pub(crate) mod tools;
 pub(crate) mod transport_stdio;
+pub(crate) mod updates;
 
 pub use not_judged::{NOT_JUDGED, NotJudged};
 
@@ -412,6 +420,12 @@ impl When {
     pub(crate) const STATELESS_ERROR: When = When(30);
     /// A server-sent event.
     pub(crate) const SSE: When = When(31);
+    /// A page of a list that is not the last.
+    pub(crate) const PAGE: When = When(40);
+    /// The last page of a list.
+    pub(crate) const WHOLE_LIST: When = When(41);
+    /// The result of a tool whose outputSchema is known.
+    pub(crate) const OUTPUT_SCHEMA: When = When(42);
     /// Any frame outside sessions.
     pub(crate) const STATELESS_FRAME: When = When(50);
     /// A request or a notification outside any session.
@@ -625,14 +639,22 @@ const GROUPS: &[&[Rule]] = &[
     cancellation::ROWS,
     progress::ROWS,
     tools::ROWS,
+    tool_schemas::ROWS,
+    tool_calls::ROWS,
+    tool_results::ROWS,
+    listing::ROWS,
+    refusals::ROWS,
     batch::ROWS,
     transport_stdio::ROWS,
     errors::ROWS,
     ping::ROWS,
     resources::ROWS,
+    updates::ROWS,
     prompts::ROWS,
     completion::ROWS,
     logging::ROWS,
+    log_levels::ROWS,
+    flood::ROWS,
     roots::ROWS,
     sampling::ROWS,
     elicitation::ROWS,

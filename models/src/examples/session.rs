@@ -120,9 +120,33 @@ impl How {
 pub fn spell_out<'a>(block: impl IntoIterator<Item = &'a str>) -> Result<Vec<Line>, String> {
     let mut lines = vec![];
     for line in block {
-        spell_out_line(&expand(line), &mut lines)?;
+        let Some((count, line)) = repeated(line)? else {
+            spell_out_line(&expand(line), &mut lines)?;
+            continue;
+        };
+        for number in 1..=count {
+            let line = line.replace("$N", &number.to_string());
+            spell_out_line(&expand(&line), &mut lines)?;
+        }
     }
     Ok(lines)
+}
+
+/// More repetitions of a line than this are a slip.
+const REPEAT_MAX: u32 = 10_000;
+
+/// `repeat COUNT LINE`: how often, and what; `$N` in it is the number of the repetition.
+fn repeated(line: &str) -> Result<Option<(u32, &str)>, String> {
+    let Some(rest) = line.strip_prefix("repeat ") else {
+        return Ok(None);
+    };
+    let parsed = rest.split_once(' ').and_then(|(count, line)| {
+        let count = count.parse().ok().filter(|count| *count <= REPEAT_MAX)?;
+        Some((count, line))
+    });
+    parsed
+        .map(Some)
+        .ok_or_else(|| format!("no line of a session: {line}"))
 }
 
 /// One line of a block: `c2s FRAME`, `s2c FRAME`, `c2s! EVENT`, or `handshake [REVISION [CLIENT SERVER]]`.

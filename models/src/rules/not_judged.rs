@@ -72,6 +72,14 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Nothing to report: a server may refuse initialize.",
     ),
     row(
+        "page-empty-cursor-valid",
+        "A client may stop reading a list at any page; why it stopped is not in its frames.",
+    ),
+    row(
+        "page-size-assumed",
+        "A client may stop reading a list at any page; what it took for granted is not in its frames.",
+    ),
+    row(
         "ping-prompt",
         "The text gives no number; an answer that outlasts the patience is request-unanswered.",
     ),
@@ -84,8 +92,16 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Nothing to report: answers come in any order.",
     ),
     row(
+        "roots-boundaries",
+        "What a server does with files is not in its frames.",
+    ),
+    row(
         "sampling-hints-order",
         "Which models a client has is not in its frames, and hints are advice.",
+    ),
+    row(
+        "schema-dialect-unsupported",
+        "Whether a peer can read a dialect, and what it does with one that it cannot, is not in its frames.",
     ),
     row(
         "stdio-client-shutdown-order",
@@ -126,6 +142,14 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "task-ttl-override",
         "Nothing to report: a receiver may keep a task longer or shorter than was asked.",
+    ),
+    row(
+        "tools-list-stable",
+        "Frames do not tell a list that depends on its connection from one that has changed.",
+    ),
+    row(
+        "tools-no-network-ref",
+        "What a peer fetches is on no link that is watched.",
     ),
     row(
         "version-latest-offered",
