@@ -120,10 +120,6 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Why a client ends a session is not in its frames.",
     ),
     row(
-        "task-get-no-stream",
-        "Which kind of body answered a request is not in what is judged with the frames.",
-    ),
-    row(
         "task-isolation",
         "It takes two sessions with different identities.",
     ),

@@ -524,6 +524,21 @@ pub(crate) const TASK_INPUT_REQUIRED_RESULT: Rule = Rule {
     ..TASK
 };
 
+pub(crate) const TASK_GET_NO_STREAM: Rule = Rule {
+    id: "task-get-no-stream",
+    level: Level::Should,
+    basis: Basis::Text,
+    severity: Severity::Note,
+    side: Side::Server,
+    source: "2025-11-25 basic/utilities/tasks (Input Required Status)",
+    says: "tasks/get is answered as plain JSON where that is possible, not with a stream of events.",
+    why: "Who polls wants an answer and no stream; streams that stay open after it pile up.",
+    tier: 3,
+    needs: Needs::Transport,
+    when: When::call(Method::TasksGet),
+    ..TASK
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     TASK_UNDECLARED,
@@ -565,6 +580,7 @@ pub(crate) const ROWS: &[Rule] = &[
     TASK_FAILED_MESSAGE,
     TASK_LIST_SHAPE,
     TASK_INPUT_REQUIRED_RESULT,
+    TASK_GET_NO_STREAM,
 ];
 
 /// For whoever runs tasks, and whoever asks for them.

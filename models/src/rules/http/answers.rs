@@ -8,6 +8,7 @@ use super::{HTTP, HTTP_SHOULD};
 use crate::http::head::{Media, shown};
 use crate::http::{Exchange, Exchanges, Fault, Issued, Scene, Verb, mark};
 use crate::observer::Seen;
+use crate::rules::tasks::TASK_GET_NO_STREAM;
 use crate::rules::{Rule, Side, When};
 
 pub(crate) const HTTP_202_FOR_ONE_WAY: Rule = Rule {
@@ -155,7 +156,8 @@ impl Exchanges {
                     let media = head.value("content-type").unwrap_or_default();
                     format!("{status} and {}", shown(media))
                 }
-                Media::Unknown | Media::Json | Media::Events => return,
+                Media::Events => return self.judge_poll(scene, exchange),
+                Media::Unknown | Media::Json => return,
             };
             self.wrong_content(scene, exchange, &what);
         } else if exchange.one_way > 0 {
@@ -168,6 +170,18 @@ impl Exchanges {
                 self.wrong_acknowledgement(scene, exchange, "202 and a body");
             }
         }
+    }
+
+    /// A stream of events in answer to a poll.
+    fn judge_poll(&mut self, scene: &mut Scene<'_>, exchange: &Exchange) {
+        if exchange.method != Method::TasksGet || exchange.is_stateless() {
+            return;
+        }
+        let text =
+            "tasks/get is answered with a stream of events; who polls is answered with plain JSON";
+        let frames = exchange.frames(exchange.answer_frame);
+        let fault = Fault::new(Role::Server, &TASK_GET_NO_STREAM, &frames, text);
+        self.say(scene, fault);
     }
 
     fn wrong_content(&mut self, scene: &mut Scene<'_>, exchange: &mut Exchange, what: &str) {
