@@ -3,7 +3,6 @@
 mod args;
 mod campaign;
 mod check;
-mod evidence;
 mod explain;
 mod failures;
 mod findings;

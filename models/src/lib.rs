@@ -8,7 +8,6 @@ mod deep;
 mod era;
 pub mod examples;
 mod hangs;
-mod http;
 mod idset;
 mod knowledge;
 mod ledger;
@@ -17,8 +16,6 @@ mod observer;
 mod opens;
 mod part;
 pub mod rules;
-mod same;
-mod schema;
 mod shape;
 mod spots;
 

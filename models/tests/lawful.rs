@@ -772,7 +772,6 @@ impl World {
                     text: None,
                     body: None,
                     at_ms: None,
-                    base: 0,
                     stream: frame.stream,
                     ended: true,
                     http: None,

@@ -11,7 +11,6 @@ pub mod judge;
 pub mod key;
 pub mod lines;
 pub mod message;
-pub mod place;
 pub mod render;
 pub mod scan;
 pub mod show;

@@ -143,10 +143,7 @@ fn judge_url<'a>(walk: &mut Walk<'a>, params: Value<'a>) {
             (&ELICIT_URL_PARAMS, Severity::Note)
         };
         walk.flaw_at(rule, severity, value, || {
-            format!(
-                "the url {} goes over plain http; outside development it is https",
-                shown(value)
-            )
+            format!("the url {} goes over plain http", shown(value))
         });
     }
     let secret = url::secret_in(&text);
