@@ -3,6 +3,7 @@
 mod args;
 mod campaign;
 mod check;
+mod evidence;
 mod explain;
 mod failures;
 mod findings;

@@ -321,7 +321,7 @@ fn the_report_has_the_members_that_are_documented() {
     let mut file = members(&report["files"][0]);
     file.retain(|name| *name != "sessions");
     assert_eq!(file, below("files[]."));
-    assert_eq!(members(&report), ["files", "schema", "summary"]);
+    assert_eq!(members(&report), ["files", "rules", "schema", "summary"]);
     assert_eq!(
         members(&report["summary"]),
         ["broken", "idle", "kept", "unsure"]
@@ -332,8 +332,8 @@ fn the_report_has_the_members_that_are_documented() {
     );
     let finding = &report["files"][0]["findings"][0];
     let promised = [
-        "basis", "blame", "frames", "level", "line", "link", "message", "party", "rule",
-        "severity", "source", "verdict",
+        "address", "basis", "blame", "column", "evidence", "frames", "knew", "level", "line",
+        "link", "message", "party", "rule", "says", "severity", "source", "verdict", "waits",
     ];
     assert_eq!(members(finding), promised);
     assert_eq!(text(finding, "level"), "MUST");

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use mcpsim_traces::encode::Encoder;
-use mcpsim_traces::event::{FrameNo, Stream};
+use mcpsim_traces::event::{FrameNo, Role, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::Scanner;
@@ -16,13 +16,22 @@ use crate::ledger::{Cx, bit};
 use crate::opens::{Keyed, Opens};
 use crate::part::{Fact, Part};
 use crate::rules::asks::Asks;
-use crate::rules::{When, payload};
+use crate::rules::flood::Floods;
+use crate::rules::{When, listing as lists, pagination, payload};
 
 pub(crate) mod digest;
 pub(crate) mod instant;
+pub(crate) mod levels;
+pub(crate) mod listing;
+pub(crate) mod subscribed;
+pub(crate) mod task_tools;
 pub(crate) mod tasks;
 pub(crate) mod tasks_ext;
 pub(crate) mod topics;
+
+use levels::Levels;
+use listing::{Basis, Listings};
+use subscribed::Subscribed;
 
 /// A request that is not settled, and what its answer and later frames are judged by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +56,8 @@ pub(crate) struct Asked {
     pub(crate) logs: bool,
     /// The task that its `_meta` names (2025-11-25).
     pub(crate) related: Key,
+    /// For requests toward the party: what lists told of what it asks for.
+    pub(crate) basis: Basis,
     /// The text of params, where answers are judged by it ([`keeps_params`]).
     pub(crate) params: Option<Arc<[u8]>>,
 }
@@ -70,11 +81,11 @@ fn keeps_params(method: Method, is_stateless: bool) -> bool {
     is_stateless
         || matches!(
             method,
-            Method::Initialize
-                | Method::ElicitationCreate
+            Method::ElicitationCreate
                 | Method::SamplingCreateMessage
                 | Method::PromptsGet
                 | Method::LoggingSetLevel
+                | Method::CompletionComplete
         )
 }
 
@@ -129,6 +140,7 @@ impl Asked {
             ),
             logs: frame.is_stateless
                 && params.is_some_and(|params| params.path(&["_meta", LOG_LEVEL]).is_some()),
+            basis: Basis::default(),
             params: params
                 .map(Value::raw)
                 .filter(|text| keeps && text.len() <= PARAMS_MAX)
@@ -149,7 +161,6 @@ impl Asked {
 }
 
 /// One frame as rules about payloads see it.
-#[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
     pub(crate) message: &'a Message,
     /// The frame's own method, or that of the request that it answers; [`Method::None`] where an answer
@@ -187,6 +198,11 @@ pub(crate) struct Deep {
     pub(crate) asks: Asks,
     pub(crate) tasks: tasks::Tasks,
     pub(crate) tasks_ext: tasks_ext::Tasks,
+    /// What the server's lists told, and the client's roots.
+    pub(crate) listings: Listings,
+    pub(crate) subscribed: Subscribed,
+    pub(crate) levels: Levels,
+    pub(crate) floods: Floods,
 }
 
 impl Deep {
@@ -208,11 +224,16 @@ impl Deep {
                         | u64::from(asked.wants_task) << 8
                         | asked.method as u64,
                 );
+                encoder.key(asked.basis.entry);
+                encoder.key(asked.basis.lacks);
             }
         }
         self.asks.encode(encoder);
         self.tasks.encode(encoder);
         self.tasks_ext.encode(encoder);
+        self.listings.encode(encoder);
+        self.subscribed.encode(encoder);
+        self.levels.encode(encoder);
     }
 }
 
@@ -228,7 +249,9 @@ impl Part {
     }
 
     fn deep_frame(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact, is_by: bool) {
-        let Some(body) = cx.body else { return };
+        let Some(body) = cx.body else {
+            return self.deep_blind(cx, message);
+        };
         let payload = body.get(match message.kind {
             Kind::Request | Kind::Notification => "params",
             Kind::Result => "result",
@@ -253,7 +276,13 @@ impl Part {
             is_stateless: cx.is_stateless,
             fact,
         };
-        let new = (message.kind == Kind::Request).then(|| Asked::of(cx, &frame));
+        let new = (message.kind == Kind::Request).then(|| Asked {
+            basis: match is_by {
+                true => Basis::default(),
+                false => deep.listings.basis(&frame),
+            },
+            ..Asked::of(cx, &frame)
+        });
         if new.is_some() {
             frame.asked = new.as_ref();
         }
@@ -266,8 +295,6 @@ impl Part {
         }
         if is_by {
             payload::judge(self, cx, &frame);
-        } else if frame.method == Method::Initialize && message.kind == Kind::Result {
-            payload::lifecycle::initialize_settled(self, cx, &frame);
         }
         let every = match message.kind {
             _ if cx.is_stateless => topics::STATELESS,
@@ -277,6 +304,9 @@ impl Part {
         for topic in every.iter().chain(topics::of(frame.method)) {
             let hook = if is_by { topic.by } else { topic.toward };
             hook(self, &mut deep, cx, &frame);
+        }
+        if is_by && deep.listings.is_due() {
+            lists::tick(self, &mut deep, cx);
         }
         if let Some(new) = new {
             // A second one of the same id: nobody can tell their answers apart.
@@ -292,6 +322,26 @@ impl Part {
             }
         }
         self.deep = Some(deep);
+    }
+
+    /// Nothing more comes from the party: the end of the session was seen, or the recording merely stops.
+    pub(crate) fn deep_end(&mut self, cx: &mut Cx<'_>, is_over: bool, is_quiet: bool) {
+        let Some(mut deep) = self.deep.take() else {
+            return;
+        };
+        lists::never_told(self, &mut deep, cx, is_quiet);
+        if is_over && self.role == Role::Client {
+            pagination::pages_left(self, &deep, cx, is_quiet);
+        }
+        self.deep = Some(deep);
+    }
+
+    /// A frame with a text that is too large to be looked into: it may have told anything.
+    fn deep_blind(&mut self, cx: &Cx<'_>, message: &Message) {
+        let is_frame = !matches!(message.kind, Kind::Batch | Kind::Malformed);
+        if is_frame && cx.text.is_some() {
+            self.deep.get_or_insert_default().listings.is_blind = true;
+        }
     }
 
     /// The request is no longer followed.

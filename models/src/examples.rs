@@ -90,7 +90,7 @@ impl Example {
 
 /// A line of a session with its abbreviations spelled out: `$M` is the `_meta` member that every request
 /// of 2026-07-28 carries, `$M({…})` the same with those client capabilities, and `$/` the prefix
-/// `io.modelcontextprotocol/`. Of HTTP, `$H` are the headers of every POST, `$J` is the head of an answer in
+/// `io.modelcontextprotocol/`. Of HTTP, `$H` are the headers of every POST, `$V` those of 2026-07-28, `$J` is the head of an answer in
 /// JSON and `$E` that of a stream of events.
 pub fn expand(line: &str) -> String {
     let mut text = String::new();
@@ -113,6 +113,11 @@ pub fn expand(line: &str) -> String {
         (
             "$H",
             "\"content-type\":\"application/json\",\"accept\":\"application/json, text/event-stream\"",
+        ),
+        (
+            "$V",
+            "\"content-type\":\"application/json\",\"accept\":\"application/json, text/event-stream\",\
+             \"mcp-protocol-version\":\"2026-07-28\"",
         ),
         ("$J", "200 {\"content-type\":\"application/json\"}"),
         ("$E", "200 {\"content-type\":\"text/event-stream\"}"),

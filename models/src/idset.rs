@@ -157,6 +157,32 @@ impl IdSet {
         }
     }
 
+    /// Takes an id out: it turned out never to have been used.
+    #[cold]
+    pub(crate) fn remove(&mut self, key: Key) {
+        let (place, bit, is_loose) = place(key);
+        if self.bits(place) & bit == 0 {
+            return;
+        }
+        self.loose -= u32::from(is_loose);
+        match &mut self.blocks {
+            Blocks::Small(blocks) => {
+                if let Ok(at) = blocks.binary_search_by_key(&place, |(place, _)| *place) {
+                    blocks[at].1 &= !bit;
+                    if blocks[at].1 == 0 {
+                        blocks.remove(at);
+                    }
+                }
+            }
+            Blocks::Large(large) if large.hot.0 == place => large.hot.1 &= !bit,
+            Blocks::Large(large) => {
+                if let Some(word) = large.tree.get_mut(&place) {
+                    *word &= !bit;
+                }
+            }
+        }
+    }
+
     /// Whether nothing was ever added.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -327,7 +353,18 @@ mod tests {
             for &key in &plain {
                 sorted.insert(key);
             }
-            prop_assert_eq!(set, sorted);
+            prop_assert_eq!(&set, &sorted);
+            for (at, &key) in plain.iter().enumerate() {
+                if at % 2 == 0 {
+                    set.remove(key);
+                    set.remove(key);
+                }
+            }
+            let mut rest = IdSet::default();
+            for &key in plain.iter().skip(1).step_by(2) {
+                rest.insert(key);
+            }
+            prop_assert_eq!(set, rest);
         }
     }
 }

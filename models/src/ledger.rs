@@ -10,6 +10,7 @@ use mcpsim_traces::tape::Value;
 
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
 use crate::rules::{Category, Rule, When, rule, rules};
+use crate::schema::Schemas;
 use crate::spots::spot;
 
 /// What became of a rule over a trace.
@@ -66,6 +67,8 @@ pub(crate) struct Ledger {
     /// What was seen: one bit for each [`When`].
     seen: Seen,
     per_rule_max: u32,
+    /// Schemas that were announced, for both sides.
+    pub(crate) schemas: Schemas,
 }
 
 impl Ledger {
@@ -76,6 +79,7 @@ impl Ledger {
             counts: BTreeMap::new(),
             seen: Seen::default(),
             per_rule_max,
+            schemas: Schemas::default(),
         }
     }
 

@@ -8,6 +8,7 @@ mod deep;
 mod era;
 pub mod examples;
 mod hangs;
+mod http;
 mod idset;
 mod knowledge;
 mod ledger;
@@ -16,6 +17,8 @@ mod observer;
 mod opens;
 mod part;
 pub mod rules;
+mod same;
+mod schema;
 mod shape;
 mod spots;
 

@@ -119,6 +119,7 @@ impl Monitor {
         let mut cx = self.outside(end.party, end.link);
         end.part.end_run(&mut cx);
         end.part.settle_batch_init(&mut cx);
+        end.part.deep_end(&mut cx, is_quiet, is_quiet);
         end.part.settle_era(cx.ledger, Light::End);
         // Nothing is owed any more by a client whose session somebody else ended.
         let is_cut_off = end.part.is(flag::PEER_CLOSED | flag::CRASHED);

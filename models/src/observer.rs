@@ -1,5 +1,6 @@
 //! The judge of a recorded session: what can be said from where the observer stood.
 
+use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use mcpsim_traces::http::Http;
 use mcpsim_traces::judge::{Blame, Ending, Finding, Severity, Vantage, Verdict};
@@ -9,14 +10,16 @@ use mcpsim_traces::tape::Value;
 
 use crate::era::{Era, Light};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
-use crate::ledger::{Cx, Ledger, Outcome, Summary};
+use crate::http::{Exchanges, Fate, Scene};
+use crate::ledger::{Cx, Ledger, Outcome, Summary, bit};
 use crate::part::{Mode, Own, Part, flag, open, waits_for_people};
-use crate::rules::Rule;
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
 use crate::rules::lifecycle::{
     INITIALIZE_FIRST, INITIALIZED_MISSING, PEER_DIED, SERVER_SPEAKS_BEFORE_INITIALIZE,
 };
+use crate::rules::transport_stdio::{STDIO_SERVER_EXITS_ON_EOF, STDIO_TRUNCATED_AT_EXIT};
+use crate::rules::{Rule, When};
 
 /// How a session was recorded, and how it is to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +83,8 @@ pub struct Seen<'a> {
     pub at_ms: Option<u64>,
     /// The exchange that carried it; 0 on a pipe.
     pub stream: Stream,
+    /// Where the text begins in the frame as it is numbered: not at its beginning, where a frame holds several lines.
+    pub base: u32,
     /// Whether its line end was seen. A line without one was never a whole frame to its reader.
     pub ended: bool,
     /// What HTTP tells beside it.
@@ -97,6 +102,8 @@ pub struct LogEvent<'a> {
     pub at_ms: Option<u64>,
     /// The exchange that it concerns, where not the whole side.
     pub stream: Option<Stream>,
+    /// Its number among the frames, where it has one: what HTTP tells beside frames is counted with them.
+    pub frame: FrameNo,
     /// What HTTP tells beside it.
     pub http: Option<&'a Http<'a>>,
 }
@@ -164,7 +171,28 @@ pub struct Observer {
     is_hung: [bool; 2],
     finished: bool,
     scanner: Scanner,
+    /// Only on http.
+    exchanges: Exchanges,
+    /// Only on a pipe: what each side wrote without a line end.
+    tails: [Option<Tail>; 2],
+    /// When the client closed the server's stdin; 0 where it has not, or no time is kept.
+    input_ended: u32,
+    outlived: bool,
 }
+
+/// The last line of a side, of which no end was seen.
+#[derive(Clone, Debug)]
+struct Tail {
+    frame: FrameNo,
+    /// Its bytes, where they are a whole message.
+    text: Option<Vec<u8>>,
+    /// The side's output has ended with it, and its program with that status.
+    is_last: bool,
+    status: Option<i32>,
+}
+
+/// A longer line without an end is not kept.
+const TAIL_MAX: usize = 1 << 20;
 
 impl Observer {
     /// An observer that has seen nothing.
@@ -207,6 +235,10 @@ impl Observer {
             is_hung: [false; 2],
             finished: false,
             scanner: Scanner::recording(),
+            exchanges: Exchanges::default(),
+            tails: [None, None],
+            input_ended: 0,
+            outlived: false,
             options,
         }
     }
@@ -217,7 +249,12 @@ impl Observer {
         self.clock(seen.at_ms);
         if !seen.ended {
             self.ignored += 1;
+            self.keep_tail(seen);
             return;
+        }
+        self.tails[seen.from as usize] = None;
+        if self.input_ended != 0 && seen.from == Role::Server {
+            self.judge_outlived();
         }
         if self.start != Start::Whole {
             self.judge_start(seen);
@@ -228,10 +265,29 @@ impl Observer {
             self.is_hung[from] = false;
         }
         let status = seen.http.and_then(Http::status);
-        let refused = status.is_some_and(|status| status >= 400);
+        let mut refused = status.is_some_and(|status| status >= 400);
         let body = seen
             .body
             .or_else(|| body_of(&mut self.scanner, seen.text?, seen.message));
+        let mut slips: &[&str] = &[];
+        if self.options.transport == LinkKind::Http {
+            let mut scene = Scene {
+                ledger: &mut self.ledger,
+                client: &mut self.client,
+                server: &mut self.server,
+                options: &self.options,
+                now_ms: self.now_ms,
+            };
+            match self.exchanges.see(&mut scene, seen, body) {
+                Fate::Frame => {}
+                Fate::But(rules) => slips = rules,
+                Fate::Refusal => refused = true,
+                Fate::Nothing => {
+                    self.ignored += 1;
+                    return;
+                }
+            }
+        }
         let (by, toward, party) = match seen.from {
             Role::Client => (&mut self.client, &mut self.server, self.options.client),
             Role::Server => (&mut self.server, &mut self.client, self.options.server),
@@ -244,11 +300,11 @@ impl Observer {
             stream: seen.stream,
             text: seen.text,
             body,
-            base: 0,
+            base: seen.base,
             era: Era::Session,
             is_stateless: false,
             has_session: false,
-            slips: &[],
+            slips,
             now_ms: self.now_ms,
             refused,
         };
@@ -261,12 +317,32 @@ impl Observer {
         if refused {
             self.settle_exchange(seen);
         }
+        self.on_http(|exchanges, scene| exchanges.after(scene));
+    }
+
+    /// What is to be done with exchanges, where there are any.
+    fn on_http(&mut self, work: impl FnOnce(&mut Exchanges, &mut Scene<'_>)) {
+        if self.options.transport == LinkKind::Http {
+            let mut scene = Scene {
+                ledger: &mut self.ledger,
+                client: &mut self.client,
+                server: &mut self.server,
+                options: &self.options,
+                now_ms: self.now_ms,
+            };
+            work(&mut self.exchanges, &mut scene);
+        }
     }
 
     /// Something that is no frame, in its place among them.
     pub fn event(&mut self, event: &LogEvent<'_>) {
         self.clock(event.at_ms);
         let by = event.by as usize;
+        let mut is_of_exchange = false;
+        self.on_http(|exchanges, scene| is_of_exchange = exchanges.event(scene, event));
+        if is_of_exchange {
+            return;
+        }
         match event.what {
             LogWhat::Other | LogWhat::Http | LogWhat::EmptyBody | LogWhat::Drop => {
                 self.ignored += 1;
@@ -289,6 +365,9 @@ impl Observer {
             LogWhat::Stall => {}
         }
         self.end_runs(event.by);
+        if !matches!(event.what, LogWhat::Stall) {
+            self.end_tail(event);
+        }
         let is_orderly = match self.closed_first {
             // Who closes first leaves everything open, in both directions.
             Some(Role::Client) => event.what != LogWhat::Stall || event.by == Role::Client,
@@ -301,8 +380,138 @@ impl Observer {
             }
             self.judge_end(event);
         }
+        if event.stream.is_none() && self.options.transport == LinkKind::Pipe {
+            self.judge_input_end(event);
+        }
         if !matches!(event.what, LogWhat::Stall) {
             self.ended[by] = true;
+        }
+    }
+
+    // Ends of a pipe.
+
+    /// A line whose end was not seen: it may be the last one.
+    #[cold]
+    fn keep_tail(&mut self, seen: &Seen<'_>) {
+        if self.options.transport != LinkKind::Pipe || seen.message.has(Condition::Blank) {
+            return;
+        }
+        let is_whole = seen.message.kind != Kind::Malformed;
+        let text = seen.text.filter(|text| is_whole && text.len() <= TAIL_MAX);
+        self.tails[seen.from as usize] = Some(Tail {
+            frame: seen.frame,
+            text: text.map(<[u8]>::to_vec),
+            is_last: false,
+            status: None,
+        });
+    }
+
+    /// The side's output has ended. What it wrote last counts, where it is whole.
+    fn end_tail(&mut self, event: &LogEvent<'_>) {
+        let Some(mut tail) = self.tails[event.by as usize].take() else {
+            return;
+        };
+        if let LogWhat::Exit { status } = event.what {
+            tail.status = status;
+        }
+        if !std::mem::replace(&mut tail.is_last, true) {
+            match &tail.text {
+                Some(text) => self.frame(&Seen {
+                    frame: tail.frame,
+                    from: event.by,
+                    message: &classify(text, &mut Scanner::new()).message,
+                    text: Some(text),
+                    body: None,
+                    base: 0,
+                    at_ms: None,
+                    stream: 0,
+                    ended: true,
+                    http: None,
+                }),
+                // It may have been the answer to anything.
+                None => self.part_mut(event.by).maybe_answered_all(),
+            }
+        }
+        self.tails[event.by as usize] = Some(tail);
+    }
+
+    /// At the end of the log: outputs that ended in the middle of a line.
+    fn judge_tails(&mut self) {
+        for by in [Role::Client, Role::Server] {
+            let Some(tail) = self.tails[by as usize].take().filter(|tail| tail.is_last) else {
+                continue;
+            };
+            let text = match (&tail.text, tail.status) {
+                (Some(_), _) => {
+                    "the last message has no line feed at its end; one ends every message"
+                        .to_string()
+                }
+                (None, Some(status)) => format!(
+                    "the output ends in the middle of a line; the program ended with status {status}"
+                ),
+                (None, None) => "the output ends in the middle of a line".to_string(),
+            };
+            self.report_on(by, tail.frame, &STDIO_TRUNCATED_AT_EXIT, text);
+        }
+    }
+
+    /// The client has closed the server's input: the server ends.
+    fn judge_input_end(&mut self, event: &LogEvent<'_>) {
+        match (event.by, event.what) {
+            (Role::Client, LogWhat::Eof) => {
+                self.ledger.saw(bit(When::INPUT_END));
+                self.input_ended = self.now_ms.max(1);
+            }
+            (Role::Server, LogWhat::Stall)
+                if self.closed_first == Some(Role::Client)
+                    && self.input_ended != 0
+                    && !self.is_hung[Role::Server as usize] =>
+            {
+                self.report_outlived();
+            }
+            (Role::Server, LogWhat::Exit { .. }) => self.judge_outlived(),
+            _ => {}
+        }
+    }
+
+    /// The server is still there: whether it has been for too long.
+    #[cold]
+    fn judge_outlived(&mut self) {
+        let patience = self.options.patience_ms;
+        let since = u64::from(self.now_ms.saturating_sub(self.input_ended));
+        if self.input_ended != 0 && patience != 0 && since > patience {
+            self.report_outlived();
+        }
+    }
+
+    fn report_outlived(&mut self) {
+        if std::mem::replace(&mut self.outlived, true) {
+            return;
+        }
+        let text = "the server goes on after its stdin was closed; it ends with it".to_string();
+        self.report_on(Role::Server, 0, &STDIO_SERVER_EXITS_ON_EOF, text);
+    }
+
+    fn part_mut(&mut self, role: Role) -> &mut Part {
+        match role {
+            Role::Client => &mut self.client,
+            Role::Server => &mut self.server,
+        }
+    }
+
+    /// A certain finding about a side as a whole, by the rules that govern its link.
+    #[cold]
+    fn report_on(&mut self, by: Role, frame: FrameNo, rule: &'static Rule, text: String) {
+        let (part, party) = match by {
+            Role::Client => (&mut self.client, self.options.client),
+            Role::Server => (&mut self.server, self.options.server),
+        };
+        let mut cx = outside(&mut self.ledger, party, self.options.link);
+        cx.frame = frame;
+        cx.set_era(part.era_of_rest());
+        part.broken(&mut cx, rule, &[frame], text);
+        if !cx.ledger.held.is_empty() {
+            part.keep_held(cx.ledger);
         }
     }
 
@@ -314,9 +523,12 @@ impl Observer {
         }
         self.end_runs(Role::Client);
         self.end_runs(Role::Server);
+        self.judge_tails();
         self.judge_timeouts(Role::Client, Verdict::Broken);
         self.judge_timeouts(Role::Server, Verdict::Broken);
-        self.judge_left_over();
+        self.judge_left_over(ending);
+        let is_over = ending == Ending::Quiet || self.ended[Role::Client as usize];
+        self.on_http(|exchanges, scene| exchanges.finish(scene, is_over));
         self.judge_missing_initialized(ending);
         let (verdict, severity, because) = match (ending, self.closed_first) {
             (Ending::Quiet, _) => (Verdict::Broken, REQUEST_UNANSWERED.severity, ""),
@@ -598,7 +810,9 @@ impl Observer {
         part.end_run(&mut outside(&mut self.ledger, party, self.options.link));
     }
 
-    fn judge_left_over(&mut self) {
+    fn judge_left_over(&mut self, ending: Ending) {
+        let is_quiet = ending == Ending::Quiet;
+        let is_over = is_quiet || self.closed_first == Some(Role::Client);
         for (part, party) in [
             (&mut self.client, self.options.client),
             (&mut self.server, self.options.server),
@@ -607,6 +821,7 @@ impl Observer {
             part.judge_early_cancels(&mut cx);
             part.judge_early_completions(&mut cx);
             part.settle_batch_init(&mut cx);
+            part.deep_end(&mut cx, is_over, is_quiet);
             part.settle_era(cx.ledger, Light::End);
         }
     }
@@ -864,7 +1079,7 @@ pub(crate) fn body_of<'a>(
     scanner.body(text)
 }
 
-fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
+pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'_> {
     Cx {
         ledger,
         party,

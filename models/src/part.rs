@@ -90,6 +90,7 @@ pub(crate) mod flag {
         INIT_REFUSED = 18, "The server answered initialize with an error.";
         DEPRIVED = 19, "The world took a notification on its way to the party.";
         LAST_IN_RACE = 21, "The last frame toward the party came too late: it crossed another one.";
+        NOTIFIED_IN_BATCH = 23, "An array of nothing but notifications went to the party.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
         MODERN = 22, "The server has shown that it knows 2026-07-28.";
     }
@@ -125,6 +126,8 @@ pub(crate) mod open {
     pub(crate) const BARE: u16 = 4096;
     /// It speaks for itself, in a version that is not judged here beyond its form.
     pub(crate) const FOREIGN: u16 = 8192;
+    /// It came in a lawful array, of which nothing is answered yet.
+    pub(crate) const BATCH: u16 = 16384;
 }
 
 /// A request that the party sent and that is not settled for it.
@@ -1163,6 +1166,9 @@ impl Part {
         let Ok(at) = self.find_own(message.id) else {
             self.excuse_mismatch(message.id);
             self.note_stray(cx, message.id);
+            if message.kind == Kind::Error && !message.id.is_legal() {
+                self.batch_refused(message);
+            }
             return;
         };
         let own = self.own[at];

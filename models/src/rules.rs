@@ -13,8 +13,12 @@ pub(crate) mod correlation;
 pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod errors;
+pub(crate) mod flood;
+pub(crate) mod http;
 pub(crate) mod ids;
 pub(crate) mod lifecycle;
+pub(crate) mod listing;
+pub(crate) mod log_levels;
 pub(crate) mod logging;
 mod not_judged;
 pub(crate) mod notification;
@@ -23,14 +27,18 @@ pub(crate) mod payload;
 pub(crate) mod ping;
 pub(crate) mod progress;
 pub(crate) mod prompts;
+pub(crate) mod refusals;
 pub(crate) mod resources;
 pub(crate) mod roots;
 pub(crate) mod sampling;
 pub(crate) mod stateless;
 pub(crate) mod tasks;
+pub(crate) mod tool_calls;
+pub(crate) mod tool_results;
+pub(crate) mod tool_schemas;
 pub(crate) mod tools;
-pub(crate) mod transport_http;
 pub(crate) mod transport_stdio;
+pub(crate) mod updates;
 
 pub use not_judged::{NOT_JUDGED, NotJudged};
 
@@ -102,6 +110,41 @@ pub enum Category {
 }
 
 impl Category {
+    /// All categories.
+    pub const ALL: [Category; 31] = [
+        Category::Envelope,
+        Category::Ids,
+        Category::Correlation,
+        Category::Lifecycle,
+        Category::Capability,
+        Category::Notification,
+        Category::Cancellation,
+        Category::Progress,
+        Category::Tools,
+        Category::Batch,
+        Category::TransportStdio,
+        Category::Errors,
+        Category::Ping,
+        Category::Resources,
+        Category::Prompts,
+        Category::Completion,
+        Category::Logging,
+        Category::Roots,
+        Category::Sampling,
+        Category::Elicitation,
+        Category::Tasks,
+        Category::Pagination,
+        Category::TransportHttp,
+        Category::Versioning,
+        Category::Discovery,
+        Category::RequestMeta,
+        Category::ResultType,
+        Category::Mrtr,
+        Category::Subscriptions,
+        Category::Caching,
+        Category::TasksExtension,
+    ];
+
     /// The category's name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -154,6 +197,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// All levels.
+    pub const ALL: [Level; 4] = [Level::Must, Level::Should, Level::MayNote, Level::None];
+
     /// The level as reports spell it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -194,6 +240,18 @@ impl Basis {
             Basis::Robustness => "robustness",
         }
     }
+
+    /// What the basis means, for a reader.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Basis::Text => "a key word (MUST, SHOULD) in the text",
+            Basis::Schema => "a type of the schema",
+            Basis::Jsonrpc => "JSON-RPC 2.0, which the protocol adopts",
+            Basis::Lowercase => "wording without a key word, or an example",
+            Basis::Derived => "inferred from what the text says elsewhere",
+            Basis::Robustness => "no text: people report it as a bug",
+        }
+    }
 }
 
 /// Whose duty a rule is.
@@ -220,6 +278,19 @@ impl Side {
             Side::Sender => "sender",
             Side::Receiver => "receiver",
             Side::Both => "both",
+        }
+    }
+
+    /// Whose duty it is, for a reader.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Side::Client => "the client",
+            Side::Server => "the server",
+            Side::Sender => "whoever sends the frame, client or server",
+            Side::Receiver => {
+                "whoever owes the answer or works for the other side, client or server"
+            }
+            Side::Both => "whichever side does it",
         }
     }
 }
@@ -251,6 +322,29 @@ impl Needs {
             Needs::OffenderLog => "offender-log",
             Needs::Time => "time",
             Needs::Transport => "transport",
+        }
+    }
+
+    /// What of a log decides it, for a reader.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Needs::Frame => "the frame alone: any log that has it",
+            Needs::SameDirection => {
+                "the frames of one direction in their order: any log of a pipe, and of http within one stream"
+            }
+            Needs::Causal => {
+                "frames of which one caused the other: the log of either side, or one taken in between"
+            }
+            Needs::OffenderLog => {
+                "what that side had received when it sent the frame: its own log; a log taken elsewhere only \
+                 where it leaves no choice, else the finding is unsure or missing"
+            }
+            Needs::Time => {
+                "times, or that the end was seen (eof, exit, a stall): a log that merely stops leaves it unsure"
+            }
+            Needs::Transport => {
+                "lines or HTTP exchanges as they were on the transport, not only the messages in them"
+            }
         }
     }
 }
@@ -326,6 +420,12 @@ impl When {
     pub(crate) const STATELESS_ERROR: When = When(30);
     /// A server-sent event.
     pub(crate) const SSE: When = When(31);
+    /// A page of a list that is not the last.
+    pub(crate) const PAGE: When = When(40);
+    /// The last page of a list.
+    pub(crate) const WHOLE_LIST: When = When(41);
+    /// The result of a tool whose outputSchema is known.
+    pub(crate) const OUTPUT_SCHEMA: When = When(42);
     /// Any frame outside sessions.
     pub(crate) const STATELESS_FRAME: When = When(50);
     /// A request or a notification outside any session.
@@ -348,34 +448,33 @@ impl When {
     pub(crate) const ELICITATION_INSIDE: When = When(37);
     /// An answer to an elicitation inside a request.
     pub(crate) const ELICITED_INSIDE: When = When(38);
-    /// nextCursor in a result.
-    pub(crate) const NEXT_CURSOR: When = When(40);
-    /// How long a result may be kept.
-    pub(crate) const CACHE_HINTS: When = When(41);
-    /// Base64.
-    pub(crate) const BINARY: When = When(42);
-    /// The uri of a resource, from its server.
-    pub(crate) const RESOURCE_URI: When = When(43);
-    /// The size of a resource.
-    pub(crate) const RESOURCE_SIZE: When = When(44);
-    /// Annotations, but for those of tools.
-    pub(crate) const ANNOTATIONS: When = When(45);
-    /// Icons.
-    pub(crate) const ICON: When = When(46);
-    /// A tool in a list.
-    pub(crate) const TOOL: When = When(47);
-    /// A resource within a prompt.
-    pub(crate) const PROMPT_RESOURCE: When = When(48);
-    /// An image or a sound within a prompt.
-    pub(crate) const PROMPT_MEDIA: When = When(49);
-    /// A context of a completion.
-    pub(crate) const COMPLETION_CONTEXT: When = When(54);
-    /// The level of a log message, or one that is set.
-    pub(crate) const LOG_LEVEL: When = When(55);
-    /// Capabilities.
-    pub(crate) const CAPABILITIES: When = When(56);
-    /// An error.
-    pub(crate) const ERROR: When = When(57);
+
+    /// The head of a POST.
+    pub(crate) const HTTP_POST: When = When(50);
+    /// The status of an answer.
+    pub(crate) const HTTP_ANSWER: When = When(51);
+    /// The head of a GET.
+    pub(crate) const HTTP_GET: When = When(52);
+    /// A session id in a header.
+    pub(crate) const HTTP_SESSION: When = When(53);
+    /// An answer that is a stream of events.
+    pub(crate) const HTTP_STREAM: When = When(54);
+    /// The acknowledgement of a notification or response.
+    pub(crate) const HTTP_ONE_WAY: When = When(55);
+    /// A token, or the demand for one.
+    pub(crate) const HTTP_TOKEN: When = When(56);
+    /// An endpoint event of 2024-11-05.
+    pub(crate) const OLD_SSE: When = When(57);
+    /// A Last-Event-ID header.
+    pub(crate) const HTTP_RESUMED: When = When(58);
+    /// The head of a request outside any session.
+    pub(crate) const STATELESS_HTTP: When = When(59);
+    /// The end of an exchange.
+    pub(crate) const HTTP_END: When = When(60);
+    /// The end of the server's input.
+    pub(crate) const INPUT_END: When = When(62);
+    /// A head inside a session of a revision with the version header.
+    pub(crate) const HTTP_VERSION: When = When(61);
 
     /// A request or notification of that method.
     pub(crate) const fn call(method: Method) -> When {
@@ -532,39 +631,44 @@ fn at<T: Copy>(table: &[(Revision, T)], revision: Option<Revision>) -> Option<T>
 
 const GROUPS: &[&[Rule]] = &[
     envelope::ROWS,
-    payload::meta::ROWS,
     ids::ROWS,
     correlation::ROWS,
-    payload::ROWS,
     lifecycle::ROWS,
-    payload::lifecycle::ROWS,
     capability::ROWS,
     notification::ROWS,
     cancellation::ROWS,
     progress::ROWS,
     tools::ROWS,
-    payload::tools::ROWS,
-    payload::content::TOOL_ROWS,
+    tool_schemas::ROWS,
+    tool_calls::ROWS,
+    tool_results::ROWS,
+    listing::ROWS,
+    refusals::ROWS,
     batch::ROWS,
     transport_stdio::ROWS,
     errors::ROWS,
     ping::ROWS,
     resources::ROWS,
-    payload::resources::ROWS,
-    payload::content::RESOURCE_ROWS,
+    updates::ROWS,
     prompts::ROWS,
-    payload::prompts::ROWS,
     completion::ROWS,
-    payload::completion::ROWS,
     logging::ROWS,
-    payload::logging::ROWS,
+    log_levels::ROWS,
+    flood::ROWS,
     roots::ROWS,
     sampling::ROWS,
     elicitation::ROWS,
     tasks::ROWS,
     pagination::ROWS,
-    payload::pagination::ROWS,
-    transport_http::ROWS,
+    http::old::ROWS,
+    http::requests::ROWS,
+    http::answers::ROWS,
+    http::streams::ROWS,
+    http::endings::ROWS,
+    http::sessions::ROWS,
+    http::versions::ROWS,
+    http::auth::ROWS,
+    payload::ROWS,
     stateless::envelope::ROWS,
     stateless::correlation::ROWS,
     stateless::versioning::ROWS,
@@ -581,6 +685,7 @@ const GROUPS: &[&[Rule]] = &[
     stateless::errors::ROWS,
     stateless::tasks_extension::ROWS,
     stateless::transport_http::ROWS,
+    stateless::http_headers::ROWS,
     stateless::transport_stdio::ROWS,
 ];
 

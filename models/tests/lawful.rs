@@ -772,6 +772,7 @@ impl World {
                     text: None,
                     body: None,
                     at_ms: None,
+                    base: 0,
                     stream: frame.stream,
                     ended: true,
                     http: None,

@@ -60,6 +60,7 @@ impl Log {
             text,
             body: None,
             at_ms: Some(self.at_ms),
+            base: 0,
             stream: 0,
             ended: true,
             http: None,
@@ -203,6 +204,7 @@ fn a_hang_is_found_among_them() {
             what: LogWhat::Stall,
             at_ms: None,
             stream: None,
+            frame: 0,
             http: None,
         });
         let expected = match left_out {

@@ -11,6 +11,7 @@ pub mod judge;
 pub mod key;
 pub mod lines;
 pub mod message;
+pub mod place;
 pub mod render;
 pub mod scan;
 pub mod show;

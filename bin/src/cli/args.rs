@@ -31,7 +31,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show a trace or capture as text or as a Mermaid sequence diagram
     Show(ShowArgs),
-    /// List scenarios, rules or faults
+    /// List scenarios, faults, rules, or what is not judged
     List(ListArgs),
     /// What a rule says, why it exists, how it is broken and how it is kept
     Explain(ExplainArgs),
@@ -163,6 +163,9 @@ pub(crate) struct CheckArgs {
     /// From which severity on a broken rule makes the exit code 1
     #[arg(long, value_enum, default_value_t)]
     pub(crate) fail_on: FailOn,
+    /// Say of each rule whether it was broken, kept, not triggered, or could not be told
+    #[arg(long)]
+    pub(crate) rules: bool,
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -206,6 +209,8 @@ pub(crate) enum ListKind {
     Rules,
     /// Defects that can be put into a peer.
     Faults,
+    /// Duties of the specification that are not judged, each with the reason.
+    NotJudged,
 }
 
 /// `mcpsim list`
@@ -214,6 +219,15 @@ pub(crate) struct ListArgs {
     /// What to list
     #[arg(value_enum)]
     pub(crate) kind: ListKind,
+    /// Rules of that revision only, with the level and severity that they have there
+    #[arg(long, value_name = "DATE")]
+    pub(crate) revision: Option<String>,
+    /// Rules of that level only
+    #[arg(long, value_parser = ["MUST", "SHOULD", "MAY-note", "none"], ignore_case = true)]
+    pub(crate) level: Option<String>,
+    /// Rules of that category only
+    #[arg(long)]
+    pub(crate) category: Option<String>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -222,7 +236,7 @@ pub(crate) struct ListArgs {
 /// `mcpsim explain`
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// The rule's id
+    /// The rule's id, or that of a duty that is not judged
     pub(crate) rule: String,
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]

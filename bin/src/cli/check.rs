@@ -3,12 +3,13 @@
 mod capture;
 mod trace;
 
-use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::args::{CheckArgs, Format};
-use super::findings::{finding_text, report_at};
+use super::evidence::{self, Source, Tee};
+use super::findings::{findings_text, report_of};
 use super::outcome::{Failure, Outcome, Result, print, remark, shown};
 use super::replay::{open, read_failure};
 use super::report::{
@@ -16,8 +17,9 @@ use super::report::{
 };
 use crate::models::{Outcome as RuleOutcome, rules};
 use crate::traces::event::FrameNo;
-use crate::traces::file::Party;
+use crate::traces::file::{Party, TraceReader};
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
+use crate::traces::lines::ReadError;
 use crate::traces::message::Revision;
 use crate::traces::sniff::Log;
 
@@ -58,7 +60,8 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
         .iter()
         .map(|path| check_file(path, &wanted))
         .collect();
-    let summary = summary(&checked);
+    let outcomes = outcomes(&checked);
+    let summary = summary(&outcomes);
     let fail_on = Severity::from(args.fail_on);
     let unusable = checked.iter().any(|file| !file.report.errors.is_empty());
     let found = checked
@@ -74,6 +77,11 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
                 schema: "mcpsim-check/1",
                 files,
                 summary,
+                rules: rules()
+                    .iter()
+                    .zip(&outcomes)
+                    .map(|(rule, outcome)| (rule.id, outcome.as_str()))
+                    .collect(),
             })?)?;
         }
         Format::Text => {
@@ -89,9 +97,15 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
                 kept,
                 idle,
             } = summary;
-            print(&format!(
-                "rules: {broken} broken, {unsure} unsure, {kept} kept, {idle} not triggered\n"
-            ))?;
+            let found = checked.iter().any(|file| !file.report.findings.is_empty());
+            let blank = if found { "\n" } else { "" };
+            let mut text = format!(
+                "{blank}rules: {broken} broken, {unsure} unsure, {kept} kept, {idle} not triggered\n"
+            );
+            if args.rules {
+                text.push_str(&rules_text(&outcomes));
+            }
+            print(&text)?;
         }
     }
     Ok(match (unusable, found) {
@@ -101,7 +115,11 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
     })
 }
 
-fn revision(date: &str) -> Result<Revision> {
+/// The revision of that date, given as `--revision`.
+///
+/// # Errors
+/// There is none; the message has all that there are.
+pub(crate) fn revision(date: &str) -> Result<Revision> {
     Revision::parse(date).ok_or_else(|| {
         let known: Vec<&str> = Revision::ALL
             .iter()
@@ -117,7 +135,12 @@ fn revision(date: &str) -> Result<Revision> {
 /// Judges one file. What cannot be used of it is in the report's errors.
 fn check_file(path: &Path, wanted: &Wanted) -> Checked {
     let mut checked = match read_log(path) {
-        Ok(log) => judge(path, log, wanted),
+        Ok((log, copy)) => {
+            let mut checked = judge(path, log, wanted);
+            let source = copy.as_ref().map_or(Source::File(path), Source::Spool);
+            evidence::fill(&mut checked.report.findings, &source);
+            checked
+        }
         Err(failure) => failed(&failure),
     };
     checked.report.file = path.display().to_string();
@@ -126,13 +149,42 @@ fn check_file(path: &Path, wanted: &Wanted) -> Checked {
 
 type Input = Box<dyn BufRead>;
 
-fn read_log(path: &Path) -> Result<Log<Input>> {
-    let input: Input = if path == Path::new("-") {
-        Box::new(BufReader::with_capacity(1 << 18, io::stdin()))
+/// Opens a log, with a copy of what cannot be read twice.
+fn read_log(path: &Path) -> Result<(Log<Input>, Option<File>)> {
+    let wrong = |error: ReadError| read_failure(path, &error);
+    let opened = |input: Input| Log::open(input).map_err(wrong);
+    let is_file = path.metadata().is_ok_and(|data| data.is_file());
+    if path != Path::new("-") && is_file {
+        return Ok((opened(Box::new(open(path)?))?, None));
+    }
+    let input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
     } else {
         Box::new(open(path)?)
     };
-    Log::open(input).map_err(|error| read_failure(path, &error))
+    let (tee, copy) = Tee::new(input).map_err(|error| Failure::file("copy", path, &error))?;
+    let input = BufReader::with_capacity(1 << 18, tee);
+    Ok((opened(Box::new(input))?, Some(copy)))
+}
+
+/// The findings of a trace of ours, with the frames that they show.
+///
+/// # Errors
+/// No trace, with the place.
+pub(crate) fn findings_of_trace(
+    path: &Path,
+    input: impl BufRead,
+    source: &Source<'_>,
+) -> Result<Vec<FindingReport>> {
+    let wanted = Wanted {
+        vantage: None,
+        revision: None,
+        patience_ms: 0,
+    };
+    let reader = TraceReader::new(input).map_err(|error| read_failure(path, &error))?;
+    let mut checked = trace::judge(path, reader, &wanted);
+    evidence::fill(&mut checked.report.findings, source);
+    Ok(checked.report.findings)
 }
 
 fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
@@ -177,13 +229,9 @@ impl Checked {
             if finding.verdict == Verdict::Broken {
                 self.worst = self.worst.max(Some(finding.severity));
             }
-            let line = finding
-                .frames
-                .last()
-                .and_then(|&frame| context.lines.of(frame));
-            self.report
-                .findings
-                .push(report_at(finding, context.parties, line, context.revision));
+            let line_of = |frame| context.lines.of(frame);
+            let report = report_of(finding, context.parties, line_of, context.revision);
+            self.report.findings.push(report);
         }
         for (rule, count) in counted {
             *self.report.counted.entry(rule.to_owned()).or_default() += u64::from(count);
@@ -229,16 +277,42 @@ impl Lines {
     }
 }
 
-fn summary(checked: &[Checked]) -> SummaryReport {
-    let mut best: BTreeMap<usize, RuleOutcome> = BTreeMap::new();
-    for (at, outcome) in checked
-        .iter()
-        .flat_map(|file| file.outcomes.iter().enumerate())
-    {
-        let known = best.entry(at).or_insert(RuleOutcome::Idle);
-        *known = (*known).max(*outcome);
+/// The outcome of each rule over all files, in the order of the table.
+fn outcomes(checked: &[Checked]) -> Vec<RuleOutcome> {
+    let mut best = vec![RuleOutcome::Idle; rules().len()];
+    for file in checked {
+        for (known, outcome) in best.iter_mut().zip(&file.outcomes) {
+            *known = (*known).max(*outcome);
+        }
     }
-    let count = |wanted| best.values().filter(|outcome| **outcome == wanted).count() as u32;
+    best
+}
+
+/// One line a rule: broken ones first, those that nothing triggered last.
+fn rules_text(outcomes: &[RuleOutcome]) -> String {
+    let mut text = String::new();
+    let order = [
+        (RuleOutcome::Broken, "broken"),
+        (RuleOutcome::Unsure, "unsure"),
+        (RuleOutcome::Kept, "kept"),
+        (RuleOutcome::Idle, "not triggered"),
+    ];
+    for (wanted, words) in order {
+        let fitting = rules().iter().zip(outcomes);
+        for (rule, _) in fitting.filter(|(_, outcome)| **outcome == wanted) {
+            text.push_str(&format!("  {words:<13}  {}\n", rule.id));
+        }
+    }
+    text
+}
+
+fn summary(outcomes: &[RuleOutcome]) -> SummaryReport {
+    let count = |wanted| {
+        outcomes
+            .iter()
+            .filter(|outcome| **outcome == wanted)
+            .count() as u32
+    };
     SummaryReport {
         broken: count(RuleOutcome::Broken),
         unsure: count(RuleOutcome::Unsure),
@@ -272,9 +346,7 @@ fn text(report: &FileReport) -> String {
         count(report.frames, "frame"),
         revisions.join(", ")
     );
-    for finding in &report.findings {
-        text.push_str(&finding_text(finding));
-    }
+    text.push_str(&findings_text(&report.findings));
     let shown = report.findings.len() as u64;
     let all: u64 = report.counted.values().sum();
     if all > shown {

@@ -1,10 +1,14 @@
 //! What becomes of a failing run: its trace on disk, shrunk, and one screen with the line that repeats it.
 
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use super::check::findings_of_trace;
+use super::evidence::Source;
+use super::findings::details;
 use super::outcome::{Failure, Result, shown};
 use super::play::{Play, Stop};
-use super::report::{FailureReport, shell_path};
+use super::report::{FailureReport, FindingReport, shell_path};
 use super::store::{failure_path, shrunk_path, write_whole};
 use super::story;
 use crate::sim::choose::{Dice, Script};
@@ -226,7 +230,19 @@ impl Short {
             name => format!("{blame} ({name})"),
         };
         let message = escape(&self.finding.message);
-        let mut text = format!("FOUND  {}   {who}\n       {message}\n\n", self.target.rule);
+        let mut text = format!("FOUND  {}   {who}\n       {message}\n", self.target.rule);
+        let source = Source::Memory(&self.bytes);
+        let found = findings_of_trace(&self.path, Cursor::new(&self.bytes), &source)?;
+        let blame = self.target.blame.as_str();
+        let same = |one: &&FindingReport| one.rule == self.target.rule && one.blame == blame;
+        if let Some(report) = found.iter().find(same) {
+            text.push_str(&details(report, "       "));
+            text.push_str(&format!("       {}\n", report.source));
+            if let Some(address) = &report.address {
+                text.push_str(&format!("       {address}\n"));
+            }
+        }
+        text.push('\n');
         text.push_str(&story::text_of_trace(
             &self.bytes,
             std::slice::from_ref(&self.finding),

@@ -1,12 +1,17 @@
-//! `mcpsim list`: scenarios, rules and faults, printed from the tables that the program runs on.
+//! `mcpsim list`: scenarios, faults, rules and what is not judged, printed from the tables that the program runs on.
 
 use serde::Serialize;
 
 use super::args::{Format, ListArgs, ListKind};
-use super::outcome::{Outcome, Result, print};
+use super::check::revision;
+use super::findings::level_words;
+use super::outcome::{Failure, Outcome, Result, nearest, print};
 use super::report::to_json;
-use crate::models::{Rule, rules};
+use crate::models::rules::NOT_JUDGED;
+use crate::models::rules::cite;
+use crate::models::{Category, Rule, rules};
 use crate::scenarios::{faults, scenarios};
+use crate::traces::message::Revision;
 
 #[derive(Serialize)]
 struct ScenariosReport {
@@ -42,6 +47,18 @@ struct RulesReport {
     rules: Vec<RuleRow>,
 }
 
+#[derive(Serialize)]
+struct NotJudgedReport {
+    schema: &'static str,
+    not_judged: Vec<NotJudgedRow>,
+}
+
+#[derive(Serialize)]
+struct NotJudgedRow {
+    rule: &'static str,
+    because: &'static str,
+}
+
 /// One rule, as `list rules` and `explain` show it.
 #[derive(Serialize, Clone)]
 pub(crate) struct RuleRow {
@@ -53,24 +70,93 @@ pub(crate) struct RuleRow {
     side: &'static str,
     from: &'static str,
     until: &'static str,
+    tier: u8,
+    needs: &'static str,
+    twin: Option<&'static str>,
     says: &'static str,
-    source: &'static str,
+    source: String,
+    address: Option<String>,
 }
 
-/// A rule's row.
-pub(crate) fn rule_row(rule: &Rule) -> RuleRow {
+/// A rule's row, as it is in that revision, or in general.
+pub(crate) fn rule_row(rule: &Rule, revision: Option<Revision>) -> RuleRow {
+    let cited = cite::revision_for(rule, revision);
     RuleRow {
         rule: rule.id,
         category: rule.category.as_str(),
-        level: rule.level.as_str(),
+        level: rule.level_at(revision).as_str(),
         basis: rule.basis.as_str(),
-        severity: rule.severity.as_str(),
+        severity: rule.severity_at(revision).as_str(),
         side: rule.side.as_str(),
         from: rule.from.as_str(),
         until: rule.until.as_str(),
+        tier: rule.tier,
+        needs: rule.needs.as_str(),
+        twin: (!rule.twin.is_empty()).then_some(rule.twin),
         says: rule.says,
-        source: rule.source,
+        source: cite::line(rule, cited),
+        address: cite::address(rule, cited),
     }
+}
+
+/// Which rules are listed.
+#[derive(Default)]
+struct Wanted {
+    revision: Option<Revision>,
+    level: Option<String>,
+    category: Option<Category>,
+}
+
+impl Wanted {
+    fn new(args: &ListArgs) -> Result<Wanted> {
+        let is_filtered =
+            args.revision.is_some() || args.level.is_some() || args.category.is_some();
+        if is_filtered && args.kind != ListKind::Rules {
+            return Err(Failure::new(
+                "--revision, --level and --category choose among rules: `mcpsim list rules`",
+            ));
+        }
+        Ok(Wanted {
+            revision: args.revision.as_deref().map(revision).transpose()?,
+            level: args.level.clone(),
+            category: args.category.as_deref().map(category).transpose()?,
+        })
+    }
+
+    /// The rules, by category.
+    fn rules(&self) -> Vec<RuleRow> {
+        let mut fitting: Vec<&Rule> = rules().iter().filter(|rule| self.fits(rule)).collect();
+        fitting.sort_by_key(|rule| rule.category);
+        fitting
+            .into_iter()
+            .map(|rule| rule_row(rule, self.revision))
+            .collect()
+    }
+
+    fn fits(&self, rule: &Rule) -> bool {
+        let level = rule.level_at(self.revision).as_str();
+        self.revision.is_none_or(|revision| rule.is_in(revision))
+            && self
+                .level
+                .as_ref()
+                .is_none_or(|wanted| level.eq_ignore_ascii_case(wanted))
+            && self.category.is_none_or(|wanted| rule.category == wanted)
+    }
+}
+
+fn category(name: &str) -> Result<Category> {
+    let names = || Category::ALL.iter().map(|category| category.as_str());
+    let found = Category::ALL.into_iter().find(|one| one.as_str() == name);
+    found.ok_or_else(|| {
+        let near = nearest(name, names());
+        let hint = match near.first() {
+            Some(near) => format!("; did you mean `{near}`? There are"),
+            None => "; there are".to_owned(),
+        };
+        let all: Vec<&str> = names().collect();
+        let all = all.join(", ");
+        Failure::new(format!("--category {name:?}: no such category{hint} {all}"))
+    })
 }
 
 /// Runs the command.
@@ -78,6 +164,7 @@ pub(crate) fn rule_row(rule: &Rule) -> RuleRow {
 /// # Errors
 /// The output cannot be written.
 pub(crate) fn list(args: &ListArgs) -> Result<Outcome> {
+    let wanted = Wanted::new(args)?;
     let text = match (args.kind, args.format) {
         (ListKind::Scenarios, Format::Json) => to_json(&ScenariosReport {
             schema: "mcpsim-scenarios/1",
@@ -117,24 +204,54 @@ pub(crate) fn list(args: &ListArgs) -> Result<Outcome> {
         })),
         (ListKind::Rules, Format::Json) => to_json(&RulesReport {
             schema: "mcpsim-rules/1",
-            rules: rules().iter().map(rule_row).collect(),
+            rules: wanted.rules(),
         })?,
-        (ListKind::Rules, Format::Text) => columns(rules().iter().map(|rule| {
-            let row = rule_row(rule);
-            [
-                row.rule,
-                row.category,
-                row.level,
-                row.severity,
-                row.side,
-                row.says,
-            ]
-            .map(str::to_owned)
-            .to_vec()
-        })),
+        (ListKind::Rules, Format::Text) => rules_text(&wanted.rules()),
+        (ListKind::NotJudged, Format::Json) => to_json(&NotJudgedReport {
+            schema: "mcpsim-not-judged/1",
+            not_judged: NOT_JUDGED
+                .iter()
+                .map(|row| NotJudgedRow {
+                    rule: row.id,
+                    because: row.because,
+                })
+                .collect(),
+        })?,
+        (ListKind::NotJudged, Format::Text) => columns(
+            NOT_JUDGED
+                .iter()
+                .map(|row| vec![row.id.to_owned(), row.because.to_owned()]),
+        ),
     };
     print(&text)?;
     Ok(Outcome::Clean)
+}
+
+/// Rules under the names of their categories, and how many there are.
+fn rules_text(rows: &[RuleRow]) -> String {
+    let lines = columns(rows.iter().map(|row| {
+        let revisions = match (row.from, row.until) {
+            (from, until) if from == until => from.to_owned(),
+            (from, until) => format!("{from} to {until}"),
+        };
+        let words = [row.rule, level_words(row.level), row.severity, row.side];
+        let mut words: Vec<String> = words.map(str::to_owned).to_vec();
+        words.extend([revisions, row.says.to_owned()]);
+        words
+    }));
+    let mut text = String::new();
+    let mut category = "";
+    for (row, line) in rows.iter().zip(lines.lines()) {
+        if row.category != category {
+            let blank = if category.is_empty() { "" } else { "\n" };
+            category = row.category;
+            text.push_str(&format!("{blank}{category}\n"));
+        }
+        text.push_str(&format!("  {line}\n"));
+    }
+    let plural = if rows.len() == 1 { "rule" } else { "rules" };
+    text.push_str(&format!("\n{} {plural}\n", rows.len()));
+    text
 }
 
 fn fault_rows() -> Vec<FaultRow> {

@@ -5,16 +5,19 @@ use std::io::BufReader;
 use std::path::Path;
 
 use super::args::{Format, ReplayArgs};
+use super::check::findings_of_trace;
+use super::evidence::Source;
 use super::failures::first_failure;
-use super::findings::{finding_text, report_of};
+use super::findings::{findings_text, report_of};
 use super::outcome::{Failure, Outcome, Result, print, shown};
 use super::play::Play;
+use super::report::FindingReport;
 use super::report::{ReplayReport, to_json};
 use super::story;
 use crate::sim::choose::Script;
 use crate::traces::event::Choice;
 use crate::traces::file::{Comparison, EndFinding, Header, TraceReader};
-use crate::traces::judge::Severity;
+use crate::traces::judge::{Finding, Severity};
 use crate::traces::lines::ReadError;
 
 /// A trace that can be played again.
@@ -118,11 +121,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Outcome> {
         });
     }
     let same = difference.is_none();
-    let findings: Vec<_> = outcome
-        .findings
-        .iter()
-        .map(|finding| report_of(finding, &loaded.header.parties, None))
-        .collect();
+    let findings = reports(path, &loaded.header, &outcome.findings)?;
     match args.format {
         Format::Json => print(&to_json(&ReplayReport {
             schema: "mcpsim-replay/1",
@@ -137,8 +136,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Outcome> {
                 text.push_str(&format!("{remark}\n"));
             }
             text.push_str(&story::text_of_file(path, &outcome.findings)?);
-            for finding in &findings {
-                text.push_str(&finding_text(finding));
+            text.push_str(&findings_text(&findings));
+            if !findings.is_empty() {
+                text.push('\n');
             }
             text.push_str(&match &difference {
                 None => format!("{}: same, {} frames\n", shown(path), outcome.ended.frames),
@@ -157,6 +157,31 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Outcome> {
             (true, None) => Outcome::Clean,
         },
     )
+}
+
+/// What the replay found, with the frames of the file: judged there once more, since a replay has no text.
+fn reports(path: &Path, header: &Header, findings: &[Finding]) -> Result<Vec<FindingReport>> {
+    if findings.is_empty() {
+        return Ok(vec![]);
+    }
+    let mut recorded = findings_of_trace(path, open(path)?, &Source::File(path))?;
+    Ok(findings
+        .iter()
+        .map(|finding| {
+            let revision = header.revisions.first().copied();
+            let report = report_of(finding, &header.parties, |_| None, revision);
+            match recorded.iter().position(|one| is_same(one, &report)) {
+                Some(at) => recorded.swap_remove(at),
+                None => report,
+            }
+        })
+        .collect())
+}
+
+/// Whether two reports tell of the same finding.
+pub(crate) fn is_same(one: &FindingReport, other: &FindingReport) -> bool {
+    (&one.rule, &one.blame, &one.verdict) == (&other.rule, &other.blame, &other.verdict)
+        && one.frames == other.frames
 }
 
 /// The start of a line that may be long.

@@ -108,6 +108,8 @@ pub(crate) struct CheckReport {
     pub(crate) files: Vec<FileReport>,
     /// Rules over all files, by their outcome.
     pub(crate) summary: SummaryReport,
+    /// The outcome of each rule over all files.
+    pub(crate) rules: BTreeMap<&'static str, &'static str>,
 }
 
 /// One checked file.
@@ -169,10 +171,45 @@ pub(crate) struct FindingReport {
     pub(crate) frames: Vec<u32>,
     /// The line in the file of the last of them; null where there is none.
     pub(crate) line: Option<u64>,
+    /// The column of that line where the offending member stands, in bytes from 1; null where none is known.
+    pub(crate) column: Option<u64>,
     /// What happened and what would have been right.
     pub(crate) message: String,
-    /// Where the rule is written.
+    /// What the rule says.
+    pub(crate) says: String,
+    /// What the party knew when it sent the frame; empty where that does not matter.
+    pub(crate) knew: String,
+    /// For an answer that never came: who waits for whom, one line each.
+    pub(crate) waits: Vec<String>,
+    /// The frames themselves, cut to a line each.
+    pub(crate) evidence: Vec<EvidenceReport>,
+    /// Where the rule is written, in the revision that governed.
     pub(crate) source: String,
+    /// The address of that page; null for what no text has.
+    pub(crate) address: Option<String>,
+    /// Where the offending member lies in the last frame's text, in bytes.
+    #[serde(skip)]
+    pub(crate) spot: Option<(u32, u32)>,
+    /// The line of each of the frames.
+    #[serde(skip)]
+    pub(crate) lines: Vec<Option<u64>>,
+}
+
+/// One frame of a finding.
+#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct EvidenceReport {
+    /// Its number.
+    pub(crate) frame: u32,
+    /// Its line in the file.
+    pub(crate) line: Option<u64>,
+    /// The column of what is underlined, in bytes from 1.
+    pub(crate) column: Option<u64>,
+    /// `client` or `server`: who sent it.
+    pub(crate) from: Option<String>,
+    /// Its text, escaped and cut around what is at fault.
+    pub(crate) text: String,
+    /// From which to which column of `text` the offending member stands, from 0; null where none is known.
+    pub(crate) underline: Option<[usize; 2]>,
 }
 
 /// Rules by outcome.

@@ -11,18 +11,17 @@ use mcpsim_traces::tape::Value;
 
 use crate::deep::Frame;
 use crate::deep::instant::{self, Instant};
+use crate::deep::task_tools::Tools;
 use crate::idset::IdSet;
 use crate::ledger::Cx;
 use crate::opens::{Keyed, Opens};
-use crate::part::{Fact, Knows, Mode, Part};
+use crate::part::{Fact, Mode, Part};
 
 /// The member of `_meta` that names a task.
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// More tasks of one side than this are not followed: the oldest that is over goes first.
 const TASKS_MAX: usize = 256;
-/// More tools than this are not remembered.
-const TOOLS_MAX: usize = 4096;
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -534,45 +533,6 @@ pub(crate) const fn is_augmentable(method: Method) -> bool {
     )
 }
 
-/// Whether a tool may be called as a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Support {
-    /// It was not listed, or with a value that says nothing.
-    Unknown,
-    Forbidden,
-    Optional,
-    Required,
-}
-
-impl Support {
-    fn of(tool: Value<'_>) -> Support {
-        match tool.path(&["execution", "taskSupport"]) {
-            None => Support::Forbidden,
-            Some(value) if value.is("forbidden") => Support::Forbidden,
-            Some(value) if value.is("optional") => Support::Optional,
-            Some(value) if value.is("required") => Support::Required,
-            Some(_) => Support::Unknown,
-        }
-    }
-}
-
-/// A tool as it was listed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Listed {
-    name: Key,
-    /// Before the newest listing that differs.
-    old: Support,
-    new: Support,
-    /// That listing.
-    frame: FrameNo,
-    fact: Fact,
-    /// The tools have changed since.
-    is_stale: bool,
-    /// It stands in the listing that is read.
-    is_seen: bool,
-}
-
 /// A listing of tasks whose pages are coming.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Chain {
@@ -588,8 +548,8 @@ pub(crate) struct Tasks {
     /// What the party declared, and the other side.
     pub(crate) mine: Declared,
     pub(crate) theirs: Declared,
-    /// Sorted by name.
-    tools: Vec<Listed>,
+    /// Tools of the party where it is a server, of the other side where it is a client.
+    pub(crate) tools: Tools,
     pub(crate) runs: Table<Run>,
     /// Ids that the party created tasks under, and all that it showed.
     pub(crate) created: IdSet,
@@ -605,15 +565,7 @@ pub(crate) struct Tasks {
 impl Tasks {
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         encoder.word(0x7461_736b << 32 | u64::from(self.mine.0) << 8 | u64::from(self.theirs.0));
-        for tool in &self.tools {
-            encoder.key(tool.name);
-            encoder.word(
-                u64::from(tool.fact.0) << 16
-                    | u64::from(tool.is_stale) << 15
-                    | (tool.old as u64) << 8
-                    | tool.new as u64,
-            );
-        }
+        self.tools.encode(encoder);
         for run in self.runs.iter() {
             run.encode(encoder);
         }
@@ -625,90 +577,6 @@ impl Tasks {
         self.heard.encode(encoder);
         self.cursors.encode(encoder);
         encoder.key(self.chain.map_or(Key::ABSENT, |chain| chain.next));
-    }
-
-    /// Reads a page of tools; `knows` tells what the party knows of earlier ones.
-    pub(crate) fn list_tools(&mut self, part: &Part, frame: &Frame<'_>, no: FrameNo) {
-        let Some(page) = frame.payload else { return };
-        let Some(tools) = page.get("tools") else {
-            return;
-        };
-        for tool in tools.items() {
-            let name = text_key(tool.get("name"));
-            if name.is_present() {
-                self.list_tool(part, name, Support::of(tool), frame.fact, no);
-            }
-        }
-        // The whole list on one page: what is not there is gone.
-        let is_first = frame.asked.is_some_and(|asked| !asked.cursor.is_present());
-        let is_whole = is_first && page.get("nextCursor").is_none();
-        self.tools
-            .retain_mut(|tool| std::mem::take(&mut tool.is_seen) || !is_whole);
-    }
-
-    fn list_tool(&mut self, part: &Part, name: Key, support: Support, fact: Fact, no: FrameNo) {
-        match self.tools.binary_search_by_key(&name, |tool| tool.name) {
-            Ok(at) => {
-                let tool = &mut self.tools[at];
-                tool.is_stale = false;
-                tool.is_seen = true;
-                if tool.new != support {
-                    let is_settled = part.knows(tool.fact) == Knows::Must || !tool.fact.is_some();
-                    tool.old = if is_settled {
-                        tool.new
-                    } else {
-                        Support::Unknown
-                    };
-                    (tool.new, tool.fact, tool.frame) = (support, fact, no);
-                }
-            }
-            Err(at) if self.tools.len() < TOOLS_MAX => self.tools.insert(
-                at,
-                Listed {
-                    name,
-                    old: Support::Unknown,
-                    new: support,
-                    frame: no,
-                    fact,
-                    is_stale: false,
-                    is_seen: true,
-                },
-            ),
-            Err(_) => {}
-        }
-    }
-
-    /// The party announced that its tools have changed.
-    pub(crate) fn tools_changed(&mut self) {
-        self.tools.iter_mut().for_each(|tool| tool.is_stale = true);
-    }
-
-    fn tool(&self, name: Key) -> Option<&Listed> {
-        let at = self.tools.binary_search_by_key(&name, |tool| tool.name);
-        at.ok().map(|at| &self.tools[at])
-    }
-
-    /// What the party has certainly read of a tool of the other side's, and where.
-    pub(crate) fn read_support(&self, part: &Part, name: Key) -> (Support, FrameNo) {
-        let Some(tool) = self.tool(name) else {
-            return (Support::Unknown, 0);
-        };
-        match part.knows(tool.fact) {
-            Knows::Must => (tool.new, tool.frame),
-            Knows::No => (tool.old, 0),
-            Knows::May if tool.old == tool.new => (tool.new, tool.frame),
-            Knows::May => (Support::Unknown, 0),
-        }
-    }
-
-    /// What the party had told of its own tool before a call came to it, and where.
-    pub(crate) fn told_support(&self, name: Key, call: FrameNo) -> (Support, FrameNo) {
-        match self.tool(name) {
-            Some(tool) if !tool.is_stale && tool.frame != 0 && tool.frame < call => {
-                (tool.new, tool.frame)
-            }
-            _ => (Support::Unknown, 0),
-        }
     }
 }
 

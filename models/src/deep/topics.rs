@@ -6,6 +6,7 @@ use crate::ledger::Cx;
 use crate::part::Part;
 use crate::rules::stateless::{client_features, request_meta, result_type, tasks_extension};
 use crate::rules::{asks, elicitation, sampling, tasks};
+use crate::rules::{flood, listing, log_levels, refusals, tool_calls, updates};
 
 use super::{Deep, Frame, Topic};
 
@@ -33,14 +34,35 @@ pub(crate) const ERRORS: &[Topic] = &[tasks::TOPIC, elicitation::URL_REQUIRED];
 
 /// The topics of that method: its calls and their answers.
 pub(crate) fn of(method: Method) -> &'static [Topic] {
+    use Method as M;
     match method {
-        Method::Initialize => &[asks::HANDSHAKE],
-        Method::SamplingCreateMessage => &[sampling::TOPIC],
-        Method::ElicitationCreate => &[elicitation::TOPIC],
-        Method::ElicitationComplete => &[elicitation::COMPLETE],
-        Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead => &[client_features::TOPIC],
-        Method::TasksGet | Method::TasksNotification => &[client_features::TOPIC],
-        Method::TasksResult => &[asks::TASK_RESULT],
+        M::Initialize => &[asks::HANDSHAKE],
+        M::SamplingCreateMessage => &[sampling::TOPIC],
+        M::ElicitationCreate => &[elicitation::TOPIC],
+        M::ElicitationComplete => &[elicitation::COMPLETE],
+        M::TasksGet | M::TasksNotification => &[client_features::TOPIC],
+        M::ToolsList
+        | M::ResourcesList
+        | M::ResourcesTemplatesList
+        | M::PromptsList
+        | M::TasksList => &[listing::LIST],
+        M::ToolsListChanged
+        | M::ResourcesListChanged
+        | M::PromptsListChanged
+        | M::RootsListChanged => &[listing::CHANGED],
+        M::ToolsCall => &[client_features::TOPIC, tool_calls::CALL],
+        M::TasksResult => &[asks::TASK_RESULT, tool_calls::TASK_RESULT],
+        M::RootsList => &[listing::ROOTS],
+        M::ResourcesRead => &[client_features::TOPIC, refusals::READ],
+        M::ResourcesSubscribe | M::ResourcesUnsubscribe | M::ResourcesUpdated => {
+            &[updates::UPDATES]
+        }
+        M::PromptsGet => &[client_features::TOPIC, refusals::PROMPT],
+        M::CompletionComplete => &[refusals::COMPLETE],
+        M::LoggingSetLevel => &[log_levels::SET_LEVEL],
+        M::LogMessage => &[log_levels::MESSAGE, flood::FLOODS],
+        M::Progress | M::Ping => &[flood::FLOODS],
+        M::ServerDiscover => &[refusals::DISCOVER],
         _ => &[],
     }
 }

@@ -120,14 +120,38 @@ impl How {
 pub fn spell_out<'a>(block: impl IntoIterator<Item = &'a str>) -> Result<Vec<Line>, String> {
     let mut lines = vec![];
     for line in block {
-        spell_out_line(&expand(line), &mut lines)?;
+        let Some((count, line)) = repeated(line)? else {
+            spell_out_line(&expand(line), &mut lines)?;
+            continue;
+        };
+        for number in 1..=count {
+            let line = line.replace("$N", &number.to_string());
+            spell_out_line(&expand(&line), &mut lines)?;
+        }
     }
     Ok(lines)
 }
 
+/// More repetitions of a line than this are a slip.
+const REPEAT_MAX: u32 = 10_000;
+
+/// `repeat COUNT LINE`: how often, and what; `$N` in it is the number of the repetition.
+fn repeated(line: &str) -> Result<Option<(u32, &str)>, String> {
+    let Some(rest) = line.strip_prefix("repeat ") else {
+        return Ok(None);
+    };
+    let parsed = rest.split_once(' ').and_then(|(count, line)| {
+        let count = count.parse().ok().filter(|count| *count <= REPEAT_MAX)?;
+        Some((count, line))
+    });
+    parsed
+        .map(Some)
+        .ok_or_else(|| format!("no line of a session: {line}"))
+}
+
 /// One line of a block: `c2s FRAME`, `s2c FRAME`, `c2s! EVENT`, or `handshake [REVISION [CLIENT SERVER]]`.
 /// `@N` before it gives the time, `/S` after the direction the stream. A frame that begins with one
-/// of the usual members gets its version tag; `c2s= FRAME` stands as it is. On HTTP a head may stand for the
+/// of the usual members gets its version tag; `c2s= FRAME` stands as it is, `c2s- FRAME` has no line end. On HTTP a head may stand for the
 /// frame, and `#ID`, `event=NAME` and `retry=MS` before it.
 pub(super) fn spell_out_line(line: &str, out: &mut Vec<Line>) -> Result<(), String> {
     let unknown = || format!("no line of a session: {line}");
@@ -166,6 +190,10 @@ pub(super) fn spell_out_line(line: &str, out: &mut Vec<Line>) -> Result<(), Stri
             spelled
         }
         "=" => Line::new(from, &text.replace("\\r", "\r")),
+        "-" => Line {
+            ended: false,
+            ..Line::new(from, &tagged(text))
+        },
         "!" => {
             let (event, status) = text.split_once(' ').unwrap_or((text, ""));
             let mut spelled = Line::new(from, "");
@@ -278,11 +306,15 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
         let session = line.session.as_ref().or(by_stream);
         let stream = line.stream.as_ref().map(|stream| streams[stream]);
         if let Some(event) = &line.event {
+            // Heads and events without data are counted with the frames.
+            let is_counted = event == "http";
+            frame += u32::from(is_counted);
             let event = LogEvent {
                 by: line.from,
                 what: what_of(event, line.status),
                 at_ms: line.at_ms,
                 stream,
+                frame: if is_counted { frame } else { 0 },
                 http: line.http.as_ref(),
             };
             match session {
@@ -309,6 +341,7 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
             text: Some(&line.bytes),
             body: None,
             at_ms: line.at_ms,
+            base: 0,
             stream: if how.http { stream.unwrap_or(0) } else { 0 },
             ended: line.ended,
             http: line.http.as_ref(),

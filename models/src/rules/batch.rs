@@ -9,8 +9,8 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
 use crate::era::Era;
 use crate::ledger::Cx;
-use crate::part::{Knows, Part, flag, open};
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::part::{In, Knows, Own, Part, flag, open};
+use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
 
 pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     id: "batch-not-in-revision",
@@ -138,6 +138,36 @@ pub(crate) const BATCH_ANSWERS: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const BATCH_RECEIVE_SUPPORT: Rule = Rule {
+    id: "batch-receive-support",
+    category: Category::Batch,
+    basis: Basis::Text,
+    side: Side::Receiver,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "2025-03-26 basic/index (Batching)",
+    says: "Every peer accepts batches, whether or not it sends any.",
+    why: "A batch that is refused whole leaves each of its requests without an answer.",
+    needs: Needs::Causal,
+    when: When::BATCH,
+    ..MUST
+};
+
+pub(crate) const BATCH_NO_EMPTY_ANSWER: Rule = Rule {
+    id: "batch-no-empty-answer",
+    category: Category::Batch,
+    basis: Basis::Jsonrpc,
+    side: Side::Receiver,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
+    says: "A batch of notifications gets no reply.",
+    why: "An empty array is no batch: the other side has to refuse it, and may end.",
+    needs: Needs::Causal,
+    when: When::BATCH,
+    ..MUST
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     BATCH_NOT_IN_REVISION,
@@ -146,12 +176,18 @@ pub(crate) const ROWS: &[Rule] = &[
     BATCH_MIXED,
     BATCH_NESTED,
     BATCH_ANSWERS,
+    BATCH_RECEIVE_SUPPORT,
+    BATCH_NO_EMPTY_ANSWER,
 ];
+
+/// The code of a text that cannot be parsed.
+const PARSE_ERROR: i64 = -32700;
 
 /// What an array holds.
 #[derive(Default)]
 struct Contents {
     calls: u32,
+    requests: u32,
     responses: u32,
     others: u32,
     initialize: bool,
@@ -161,6 +197,7 @@ impl Contents {
     fn of(text: &[u8]) -> Contents {
         let mut contents = Contents::default();
         Part::members(text, |_, member| {
+            contents.requests += u32::from(member.kind == Kind::Request);
             match member.kind {
                 Kind::Request | Kind::Notification => contents.calls += 1,
                 Kind::Result | Kind::Error => contents.responses += 1,
@@ -255,6 +292,12 @@ impl Part {
 
     fn judge_contents(&mut self, cx: &mut Cx<'_>, message: &Message, contents: &Contents) {
         let frame = [cx.frame];
+        if message.has(Condition::EmptyBatch) && self.is(flag::NOTIFIED_IN_BATCH) {
+            let text =
+                "an array of notifications is answered with an empty array; it gets no reply"
+                    .to_string();
+            return self.broken(cx, &BATCH_NO_EMPTY_ANSWER, &frame, text);
+        }
         if message.has(Condition::EmptyBatch) {
             let text = "an empty array; a batch has at least one member".to_string();
             return self.broken(cx, &BATCH_EMPTY, &frame, text);
@@ -280,9 +323,65 @@ impl Part {
         Part::members(text, |line, member| {
             if is_message(member) {
                 self.by(&mut cx.member(line), member);
+                if let Ok(at) = self.find_own(member.id) {
+                    self.own[at].flags |= self.batch_mark(member);
+                }
             }
         });
         self.rare().batch_answers = None;
+    }
+
+    /// The mark of a request in an array that the revision allows.
+    fn batch_mark(&self, member: &Message) -> u16 {
+        let is_lawful =
+            self.revision == Some(Revision::V2025_03_26) && member.kind == Kind::Request;
+        if is_lawful { open::BATCH } else { 0 }
+    }
+
+    /// A request of the array of that frame is answered by itself: the array was accepted.
+    #[cold]
+    pub(crate) fn batch_answered(&mut self, frame: FrameNo) {
+        for request in self.inn.iter_mut() {
+            if request.frame == frame {
+                request.flags &= !open::BATCH;
+            }
+        }
+    }
+
+    /// Whether the error without an id refuses an array that has to be accepted.
+    pub(crate) fn refuses_batch(&mut self, cx: &mut Cx<'_>, message: &Message) -> bool {
+        // A text that cannot be parsed is rightly refused whole.
+        if message.number == PARSE_ERROR {
+            return false;
+        }
+        let is_of_batch = |request: &&In| request.flags & open::BATCH != 0;
+        let Some(frame) = self.inn.iter().find(is_of_batch).map(|one| one.frame) else {
+            return false;
+        };
+        for request in self.inn.iter_mut().filter(|request| request.frame == frame) {
+            request.flags = request.flags & !open::BATCH | open::MAYBE;
+        }
+        let text = format!(
+            "an array of requests is refused whole, with {}; each of its requests is answered",
+            message.number
+        );
+        self.broken(cx, &BATCH_RECEIVE_SUPPORT, &[frame, cx.frame], text);
+        true
+    }
+
+    /// The other side refused an array whole: nothing more comes to its requests.
+    #[cold]
+    pub(crate) fn batch_refused(&mut self, message: &Message) {
+        if message.number == PARSE_ERROR {
+            return;
+        }
+        let is_of_batch = |own: &&Own| own.flags & open::BATCH != 0;
+        let Some(frame) = self.own.iter().find(is_of_batch).map(|one| one.frame) else {
+            return;
+        };
+        for own in self.own.iter_mut().filter(|own| own.frame == frame) {
+            own.flags |= open::EXCUSED;
+        }
     }
 
     /// Remembers an answer inside an array.
@@ -314,10 +413,16 @@ impl Part {
         }
         if !is_split {
             self.set(flag::GARBLED_IN);
+        } else if contents.calls > 0 && contents.requests == 0 && contents.responses == 0 {
+            self.set(flag::NOTIFIED_IN_BATCH);
         }
         Part::members(text, |line, member| {
             if is_split && is_message(member) {
-                return self.toward(&mut cx.member(line), member);
+                self.toward(&mut cx.member(line), member);
+                if let Ok(at) = self.find_in(member.id) {
+                    self.inn[at].flags |= self.batch_mark(member);
+                }
+                return;
             }
             self.unread();
             if member.method != Method::None || member.kind == Kind::Malformed {

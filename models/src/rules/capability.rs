@@ -8,6 +8,7 @@ use crate::ledger::Cx;
 use crate::part::{In, Knows, Part, flag};
 use crate::rules::envelope::is_in;
 use crate::rules::lifecycle::CLIENT_REQUEST_BEFORE_INIT_RESPONSE;
+use crate::rules::updates::RESOURCES_UPDATED_UNDECLARED;
 use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
 
 pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
@@ -449,6 +450,10 @@ fn of_sender(method: Method) -> Option<(Capability, &'static Rule)> {
             &RESOURCES_LIST_CHANGED_UNDECLARED,
         ),
         Method::RootsListChanged => (Capability::RootsListChanged, &ROOTS_LIST_CHANGED_UNDECLARED),
+        Method::ResourcesUpdated => (
+            Capability::ResourcesSubscribe,
+            &RESOURCES_UPDATED_UNDECLARED,
+        ),
         _ => return None,
     })
 }

@@ -185,6 +185,9 @@ impl Part {
         if self.rare.is_some() {
             self.note_batch_answer(request.id);
         }
+        if request.flags & open::BATCH != 0 {
+            self.batch_answered(request.frame);
+        }
         if request.flags & open::REUSED != 0 {
             self.answerable(request.id);
         }

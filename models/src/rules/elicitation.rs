@@ -143,7 +143,10 @@ fn judge_url<'a>(walk: &mut Walk<'a>, params: Value<'a>) {
             (&ELICIT_URL_PARAMS, Severity::Note)
         };
         walk.flaw_at(rule, severity, value, || {
-            format!("the url {} goes over plain http", shown(value))
+            format!(
+                "the url {} goes over plain http; outside development it is https",
+                shown(value)
+            )
         });
     }
     let secret = url::secret_in(&text);

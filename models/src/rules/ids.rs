@@ -396,7 +396,7 @@ impl Part {
             }
             return;
         }
-        if is_null {
+        if self.refuses_batch(cx, message) || is_null {
             return;
         }
         if self.is(flag::JOINED) {

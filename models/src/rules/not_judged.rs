@@ -16,12 +16,20 @@ const fn row(id: &'static str, because: &'static str) -> NotJudged {
 /// Every duty that is not judged, by id.
 pub const NOT_JUDGED: &[NotJudged] = &[
     row(
+        "batch-order-inside",
+        "Nothing to report: the members of an array may be handled in any order.",
+    ),
+    row(
         "capabilities-fixed",
         "How a peer reads a later message is not in its frames.",
     ),
     row(
         "client-continues-on-unsupported-version",
         "Which versions a client can speak is not in its frames.",
+    ),
+    row(
+        "custom-transport-preserves",
+        "Faults of form and lifecycle are reported by their own rules, whatever carries the frames.",
     ),
     row(
         "elicit-outside-request",
@@ -36,16 +44,44 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Nothing to report: an error settles a request as a result does, which every rule about answers follows.",
     ),
     row(
+        "http-client-accepts-both",
+        "It takes a server that answers one way and the other on purpose, and a client that is seen to fail.",
+    ),
+    row(
+        "http-disconnect-not-cancel",
+        "Whether a server dropped its work when a connection broke shows only in its own log.",
+    ),
+    row(
+        "http-old-transport-probe",
+        "Nothing to report: a client may try the older transport after its first POST failed.",
+    ),
+    row(
+        "http-origin",
+        "Which origins are foreign to a server is known only to whoever tries one.",
+    ),
+    row(
+        "http-origin-403",
+        "Which origins are foreign to a server is known only to whoever tries one.",
+    ),
+    row(
+        "http-origin-checked",
+        "Which origins are foreign to a server is known only to whoever tries one.",
+    ),
+    row(
         "init-error-is-legal",
         "Nothing to report: a server may refuse initialize.",
     ),
     row(
-        "ping-prompt",
-        "The text gives no number; an answer that outlasts the patience is request-unanswered.",
+        "page-empty-cursor-valid",
+        "A client may stop reading a list at any page; why it stopped is not in its frames.",
     ),
     row(
-        "resource-link-unlisted",
-        "Nothing to report: a linked resource need not be listed.",
+        "page-size-assumed",
+        "A client may stop reading a list at any page; what it took for granted is not in its frames.",
+    ),
+    row(
+        "ping-prompt",
+        "The text gives no number; an answer that outlasts the patience is request-unanswered.",
     ),
     row(
         "response-after-cancel-sent",
@@ -56,12 +92,32 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Nothing to report: answers come in any order.",
     ),
     row(
+        "roots-boundaries",
+        "What a server does with files is not in its frames.",
+    ),
+    row(
         "sampling-hints-order",
         "Which models a client has is not in its frames, and hints are advice.",
     ),
     row(
-        "task-get-no-stream",
-        "Which kind of body answered a request is not in what is judged with the frames.",
+        "schema-dialect-unsupported",
+        "Whether a peer can read a dialect, and what it does with one that it cannot, is not in its frames.",
+    ),
+    row(
+        "stdio-client-shutdown-order",
+        "Signals to the server's process are not in its frames.",
+    ),
+    row(
+        "stdio-no-session-proxy",
+        "It takes two runs of one request, in a fresh process and in a used one.",
+    ),
+    row(
+        "stdio-shutdown-order",
+        "Signals to the server's process are not in its frames.",
+    ),
+    row(
+        "stdio-stderr-not-error",
+        "Why a client ends a session is not in its frames.",
     ),
     row(
         "task-isolation",
@@ -82,6 +138,14 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "task-ttl-override",
         "Nothing to report: a receiver may keep a task longer or shorter than was asked.",
+    ),
+    row(
+        "tools-list-stable",
+        "Frames do not tell a list that depends on its connection from one that has changed.",
+    ),
+    row(
+        "tools-no-network-ref",
+        "What a peer fetches is on no link that is watched.",
     ),
     row(
         "version-latest-offered",

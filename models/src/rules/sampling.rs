@@ -160,6 +160,9 @@ pub(crate) fn judge_result<'a>(walk: &mut Walk<'a>, result: Value<'a>) {
     }
 }
 
+/// Of more tool uses than this the names are not looked up.
+const USES_MAX: usize = 256;
+
 /// A result beside what was asked for.
 struct Answer<'a, 'b> {
     result: Value<'a>,
@@ -213,7 +216,8 @@ impl<'a> Answer<'a, '_> {
             let text = "no tool is used although toolChoice is required".to_string();
             return self.broken(part, cx, &SAMPLING_TOOL_CHOICE_OBEYED, content, text);
         }
-        let unknown = self.tool_uses().find(|used| !offers(tools, *used));
+        let mut uses = self.tool_uses().take(USES_MAX);
+        let unknown = uses.find(|used| !offers(tools, *used));
         if let Some(name) = unknown.and_then(|used| used.get("name")) {
             let text = format!(
                 "the result uses the tool {}, which the request does not offer",

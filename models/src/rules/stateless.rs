@@ -6,6 +6,7 @@ pub(crate) mod correlation;
 pub(crate) mod discovery;
 pub(crate) mod envelope;
 pub(crate) mod errors;
+pub(crate) mod http_headers;
 pub(crate) mod mrtr;
 pub(crate) mod payload;
 pub(crate) mod request_meta;

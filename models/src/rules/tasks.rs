@@ -524,6 +524,21 @@ pub(crate) const TASK_INPUT_REQUIRED_RESULT: Rule = Rule {
     ..TASK
 };
 
+pub(crate) const TASK_GET_NO_STREAM: Rule = Rule {
+    id: "task-get-no-stream",
+    level: Level::Should,
+    basis: Basis::Text,
+    severity: Severity::Note,
+    side: Side::Server,
+    source: "2025-11-25 basic/utilities/tasks (Input Required Status)",
+    says: "tasks/get is answered as plain JSON where that is possible, not with a stream of events.",
+    why: "Who polls wants an answer and no stream; streams that stay open after it pile up.",
+    tier: 3,
+    needs: Needs::Transport,
+    when: When::call(Method::TasksGet),
+    ..TASK
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     TASK_UNDECLARED,
@@ -565,6 +580,7 @@ pub(crate) const ROWS: &[Rule] = &[
     TASK_FAILED_MESSAGE,
     TASK_LIST_SHAPE,
     TASK_INPUT_REQUIRED_RESULT,
+    TASK_GET_NO_STREAM,
 ];
 
 /// For whoever runs tasks, and whoever asks for them.
@@ -580,9 +596,9 @@ fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
             return;
         }
         (Method::ToolsList, Kind::Result) if deep.tasks.mine.has(Method::ToolsCall) => {
-            deep.tasks.list_tools(part, frame, cx.frame);
+            deep.tasks.tools.read(part, frame, cx.frame);
         }
-        (Method::ToolsListChanged, _) => deep.tasks.tools_changed(),
+        (Method::ToolsListChanged, _) => deep.tasks.tools.changed(),
         _ => {}
     }
     let frame = &match frame.message.kind {
@@ -609,7 +625,7 @@ fn toward(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) 
             deep.tasks.theirs = Declared::of(frame.payload);
         }
         (Method::ToolsList, Kind::Result) if deep.tasks.theirs.has(Method::ToolsCall) => {
-            deep.tasks.list_tools(part, frame, cx.frame);
+            deep.tasks.tools.read(part, frame, cx.frame);
         }
         _ => life::toward(part, deep, cx, frame),
     }

@@ -12,7 +12,8 @@ use crate::part::{Part, flag, open};
 use crate::rules::envelope::{
     MESSAGE_KIND_UNCLEAR, MESSAGE_NOT_OBJECT, METHOD_NOT_STRING, UNPARSABLE_MESSAGE,
 };
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::stateless::transport_stdio::STDIO_LINE_FRAMING;
+use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 
 pub(crate) const STDIO_EMBEDDED_NEWLINE: Rule = Rule {
     id: "stdio-embedded-newline",
@@ -31,7 +32,7 @@ pub(crate) const STDIO_EMBEDDED_NEWLINE: Rule = Rule {
     tier: 1,
     needs: Needs::Transport,
     when: When::LINE,
-    twin: "",
+    twin: "stdio-line-framing",
 };
 
 pub(crate) const STDIO_STDOUT_NOISE: Rule = Rule {
@@ -51,7 +52,7 @@ pub(crate) const STDIO_STDOUT_NOISE: Rule = Rule {
     tier: 1,
     needs: Needs::Transport,
     when: When::LINE,
-    twin: "",
+    twin: "stdio-stdout-clean",
 };
 
 pub(crate) const STDIO_STDIN_NOISE: Rule = Rule {
@@ -71,7 +72,7 @@ pub(crate) const STDIO_STDIN_NOISE: Rule = Rule {
     tier: 1,
     needs: Needs::Transport,
     when: When::LINE,
-    twin: "",
+    twin: "stdio-stdin-clean",
 };
 
 pub(crate) const STDIO_CRLF: Rule = Rule {
@@ -94,12 +95,57 @@ pub(crate) const STDIO_CRLF: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const STDIO_TRUNCATED_AT_EXIT: Rule = Rule {
+    id: "stdio-truncated-at-exit",
+    category: Category::TransportStdio,
+    basis: Basis::Derived,
+    severity: Severity::Warning,
+    source: "2025-11-25 basic/transports (stdio)",
+    says: "A line feed ends every message, the last one included.",
+    why: "Readers wait for the end of the line, and drop what stands there when the pipe closes.",
+    tier: 2,
+    needs: Needs::Transport,
+    when: When::LINE,
+    ..MUST
+};
+
+pub(crate) const STDIO_SERVER_EXITS_ON_EOF: Rule = Rule {
+    id: "stdio-server-exits-on-eof",
+    category: Category::TransportStdio,
+    basis: Basis::Derived,
+    side: Side::Server,
+    source: "2025-11-25 basic/lifecycle (stdio)",
+    says: "The server ends soon after its stdin is closed.",
+    why: "It has to be killed, or is left behind: one more process for each session.",
+    needs: Needs::Time,
+    when: When::INPUT_END,
+    twin: "stdio-exit-on-eof",
+    ..NOTE
+};
+
+/// What is no JSON belongs to rules of its own outside sessions: which one depends on where it stands. As
+/// rows these are all `unparsable-message`.
+const fn unparsable_with(twin: &'static str) -> Rule {
+    Rule {
+        twin,
+        ..UNPARSABLE_MESSAGE
+    }
+}
+
+const UNPARSABLE_LINES: Rule = unparsable_with("stdio-line-framing");
+const UNPARSABLE_ON_STDOUT: Rule = unparsable_with("stdio-stdout-clean");
+const UNPARSABLE_ON_STDIN: Rule = unparsable_with("stdio-stdin-clean");
+const UNPARSABLE_POST: Rule = unparsable_with("http-post-only");
+const UNPARSABLE_ANSWER: Rule = unparsable_with("http-response-type");
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     STDIO_EMBEDDED_NEWLINE,
     STDIO_STDOUT_NOISE,
     STDIO_STDIN_NOISE,
     STDIO_CRLF,
+    STDIO_TRUNCATED_AT_EXIT,
+    STDIO_SERVER_EXITS_ON_EOF,
 ];
 
 /// A message split over lines is put together up to this size.
@@ -169,9 +215,20 @@ impl Part {
         }
         if self.link == LinkKind::Http {
             let text = "what was sent as a message is no JSON".to_string();
-            return self.broken(cx, &UNPARSABLE_MESSAGE, &frame, text);
+            return self.broken(cx, self.unparsable_rule(false), &frame, text);
         }
         self.noise(cx, message);
+    }
+
+    /// The rule that what cannot be parsed breaks; `is_joined`: it may be two messages.
+    fn unparsable_rule(&self, is_joined: bool) -> &'static Rule {
+        match (self.link, self.role) {
+            (LinkKind::Pipe, _) if is_joined => &UNPARSABLE_LINES,
+            (LinkKind::Pipe, Role::Server) => &UNPARSABLE_ON_STDOUT,
+            (LinkKind::Pipe, Role::Client) => &UNPARSABLE_ON_STDIN,
+            (LinkKind::Http, Role::Client) => &UNPARSABLE_POST,
+            (LinkKind::Http, Role::Server) => &UNPARSABLE_ANSWER,
+        }
     }
 
     /// A response of no kind, or an id with something else: its sender will say no more about it.
@@ -207,7 +264,12 @@ impl Part {
                     format!("a line that is no message, on the {}", pipe(self.role)),
                 ),
             };
-            self.broken_at(cx, noise_rule(self.role), severity, &[cx.frame], text);
+            let is_blank = message.has(Condition::Blank);
+            let (rule, severity) = match is_blank && cx.is_stateless {
+                true => (&STDIO_LINE_FRAMING, Severity::Note),
+                false => (noise_rule(self.role), severity),
+            };
+            self.broken_at(cx, rule, severity, &[cx.frame], text);
         }
         self.rare().run = Some(Run {
             text: vec![],
@@ -238,7 +300,9 @@ impl Part {
             } else {
                 "the line begins like a message and is no JSON"
             };
-            self.broken(cx, &UNPARSABLE_MESSAGE, &[cx.frame], words.to_string());
+            let is_joined = message.has(Condition::TrailingData) || words.contains("woven");
+            let rule = self.unparsable_rule(is_joined);
+            self.broken(cx, rule, &[cx.frame], words.to_string());
         }
         if self.link == LinkKind::Pipe {
             let run = Run {
@@ -310,7 +374,7 @@ impl Part {
         if !run.is_reported {
             cx.set_era(self.era_of_rest());
             let text = "the line stops in the middle of a message".to_string();
-            self.broken(cx, &UNPARSABLE_MESSAGE, &[run.frame], text);
+            self.broken(cx, self.unparsable_rule(false), &[run.frame], text);
             if !cx.ledger.held.is_empty() {
                 self.keep_held(cx.ledger);
             }

@@ -529,12 +529,18 @@ impl StoryBuilder {
                 link: (event.by.is_some() || !session.is_empty()).then(|| self.session(session)),
                 by: event.by,
             },
-            CaptureWhat::Http(from) => ItemWhat::Event {
-                name: line.http.as_deref().map_or("http".to_owned(), http_name),
-                detail: stream_detail(line).join(", "),
-                link: Some(self.session(session)),
-                by: Some(*from),
-            },
+            CaptureWhat::Http(from) => {
+                // Findings name it by its number.
+                self.count += 1;
+                self.frames
+                    .insert(self.count, (self.story.items.len(), false));
+                ItemWhat::Event {
+                    name: line.http.as_deref().map_or("http".to_owned(), http_name),
+                    detail: stream_detail(line).join(", "),
+                    link: Some(self.session(session)),
+                    by: Some(*from),
+                }
+            }
         };
         self.push(line.line, line.t_ms, what);
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::io::BufRead;
+use std::ops::Range;
 use std::path::Path;
 
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
@@ -81,7 +82,9 @@ struct Sessions<'a> {
     /// What came of sessions that are over.
     done: Checked,
     scanner: Scanner,
+    /// Frames, and what HTTP tells beside them; and how many of these are no frames.
     frame: FrameNo,
+    heads: FrameNo,
     lines: Lines,
     shortened: u64,
     /// The first line that could not be used: from there on something may be missing.
@@ -98,6 +101,7 @@ impl<'a> Sessions<'a> {
             done: Checked::default(),
             scanner: Scanner::recording(),
             frame: 0,
+            heads: 0,
             lines: Lines::default(),
             shortened: 0,
             hole: None,
@@ -128,15 +132,23 @@ impl<'a> Sessions<'a> {
                 }
                 // On a pipe a line feed inside the text was the end of a line to whoever read it.
                 let is_piped = line.stream.is_none();
-                let mut rest = frame.raw;
-                while let Some(at) = memchr::memchr(b'\n', rest).filter(|_| is_piped) {
-                    self.part(line, frame, &rest[..at], true);
-                    rest = &rest[at + 1..];
+                let mut from = 0;
+                while let Some(length) =
+                    memchr::memchr(b'\n', &frame.raw[from..]).filter(|_| is_piped)
+                {
+                    self.part(line, frame, from..from + length, true);
+                    from += length + 1;
                 }
-                self.part(line, frame, rest, frame.has_eol);
+                self.part(line, frame, from..frame.raw.len(), frame.has_eol);
             }
             CaptureWhat::Http(by) => {
-                let event = log_event_of(line, *by, LogWhat::Http);
+                self.frame += 1;
+                self.heads += 1;
+                self.lines.put(self.frame, line.line);
+                let event = LogEvent {
+                    frame: self.frame,
+                    ..log_event_of(line, *by, LogWhat::Http)
+                };
                 self.observer(line).event(&event);
             }
             CaptureWhat::Event(event) => {
@@ -165,7 +177,15 @@ impl<'a> Sessions<'a> {
     }
 
     /// One line of a frame: all of it, where it holds no line feed.
-    fn part(&mut self, line: &CaptureLine<'_>, frame: &CaptureFrame<'_>, text: &[u8], ended: bool) {
+    fn part(
+        &mut self,
+        line: &CaptureLine<'_>,
+        frame: &CaptureFrame<'_>,
+        place: Range<usize>,
+        ended: bool,
+    ) {
+        let base = place.start as u32;
+        let text = &frame.raw[place];
         // Taken out while the observer looks at what it wrote down.
         let mut scanner = std::mem::take(&mut self.scanner);
         let found = classify(text, &mut scanner);
@@ -178,6 +198,7 @@ impl<'a> Sessions<'a> {
             body: scanner.body(text).filter(|_| found.fault.is_none()),
             at_ms: line.t_ms,
             stream: stream_number(line.stream.as_deref()),
+            base,
             ended,
             http: line.http.as_deref(),
         };
@@ -273,7 +294,7 @@ impl<'a> Sessions<'a> {
         checked.report.sessions = std::mem::take(&mut self.done.report.sessions);
         checked.report.format = "capture".to_owned();
         checked.report.vantage = self.vantage().as_str().to_owned();
-        checked.report.frames = u64::from(self.frame);
+        checked.report.frames = u64::from(self.frame - self.heads);
         if self.shortened > 0 {
             checked.report.lost.push("raw text".to_owned());
             checked.report.remarks.push(format!(
@@ -333,6 +354,7 @@ fn log_event_of<'a>(line: &'a CaptureLine<'_>, by: Role, what: LogWhat) -> LogEv
         what,
         at_ms: line.t_ms,
         stream: stream.map(|name| stream_number(Some(name))),
+        frame: 0,
         http: line.http.as_deref(),
     }
 }

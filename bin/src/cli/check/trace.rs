@@ -502,6 +502,7 @@ impl EndLog {
                 text: Some(&flown.raw),
                 body: None,
                 at_ms: Some(at_ms),
+                base: 0,
                 stream: flown.stream,
                 ended: true,
                 http: flown.http.as_deref(),
@@ -601,6 +602,7 @@ impl EndLog {
             what,
             at_ms: Some(at_ms),
             stream: None,
+            frame: 0,
             http: None,
         };
         self.observers[usize::from(link.0)].event(&event);

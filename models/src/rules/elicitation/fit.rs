@@ -4,6 +4,9 @@ use mcpsim_traces::tape::Value;
 
 use crate::shape::{found, shown};
 
+/// No more fields, and no more choices, than this are looked up: no person fills in longer forms.
+const FIELDS_MAX: usize = 256;
+
 /// What does not fit, and why. What the flat subset does not have is let through.
 pub(crate) fn misfit<'a>(
     schema: Value<'_>,
@@ -11,7 +14,7 @@ pub(crate) fn misfit<'a>(
     content: Option<Value<'a>>,
 ) -> Option<(Value<'a>, String)> {
     let names = schema.get("required").filter(|list| list.is_array());
-    for name in names.into_iter().flat_map(Value::items) {
+    for name in names.into_iter().flat_map(Value::items).take(FIELDS_MAX) {
         let Some(text) = name.as_text() else { continue };
         if content.and_then(|content| content.get(&text)).is_none() {
             let name = shown(name);
@@ -23,7 +26,7 @@ pub(crate) fn misfit<'a>(
         }
     }
     let properties = schema.get("properties")?;
-    for (name, value) in content?.members() {
+    for (name, value) in content?.members().take(FIELDS_MAX) {
         let property = name.as_text().and_then(|name| properties.get(&name));
         if let Some(why) = property.and_then(|property| flaw(property, value)) {
             return Some((value, format!("{} of the content {why}", shown(name))));
@@ -104,7 +107,8 @@ fn list(property: Value<'_>, value: Value<'_>) -> Option<String> {
         return Some("has too many choices".to_string());
     }
     let items = property.get("items")?;
-    let other = value.items().find(|one| !is_among(items, "anyOf", *one))?;
+    let mut chosen = value.items().take(FIELDS_MAX);
+    let other = chosen.find(|one| !is_among(items, "anyOf", *one))?;
     Some(format!("holds {}, which was no choice", shown(other)))
 }
 

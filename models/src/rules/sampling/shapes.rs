@@ -149,7 +149,12 @@ static TOOL_RESULT_INSIDE: Def =
 /// Tool uses and results do not stand in each other.
 fn ordinary<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     static ORDINARY: What = What::Check("an ordinary content block, an object", ordinary);
-    if !value.is_object() || is_type(value, "tool_use") || is_type(value, "tool_result") {
+    if !value.is_object() {
         walk.wrong(value, &ORDINARY, rule);
+    } else if is_type(value, "tool_use") || is_type(value, "tool_result") {
+        walk.flaw(rule, value, || {
+            "a tool result holds a tool use or another tool result; it holds ordinary blocks"
+                .to_string()
+        });
     }
 }

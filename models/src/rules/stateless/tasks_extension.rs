@@ -3,6 +3,7 @@
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Kind, Method};
+use mcpsim_traces::tape::Value;
 
 use crate::deep::tasks_ext::EXTENSION;
 use crate::deep::{Deep, Frame, Topic};
@@ -253,4 +254,9 @@ fn saw_task(cx: &mut Cx<'_>) {
 fn lists_extension(frame: &Frame<'_>) -> Option<bool> {
     let capabilities = frame.payload?.get("capabilities")?;
     Some(capabilities.path(&["extensions", EXTENSION]).is_some())
+}
+
+/// Whether a result says that a task was created.
+fn is_task(result: Value<'_>) -> bool {
+    result.get("resultType").is_some_and(|kind| kind.is("task"))
 }

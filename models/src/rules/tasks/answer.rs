@@ -2,6 +2,7 @@
 
 use mcpsim_traces::event::LinkKind;
 use mcpsim_traces::judge::{Severity, Verdict};
+use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Method};
 use mcpsim_traces::tape::Value;
 
@@ -13,7 +14,8 @@ use super::{
     TASK_TOOL_REQUIRED_ERROR, TASK_UNDECLARED_RECEIVER_PLAIN, TASK_UNKNOWN_ERROR, creates_task,
     is_of_another_kind,
 };
-use crate::deep::tasks::{Chain, Outcome, Place, Status, Support, Tasks, View, text_key};
+use crate::deep::task_tools::Support;
+use crate::deep::tasks::{Chain, Outcome, Place, Status, Tasks, View, text_key};
 use crate::deep::{Asked, Deep, Frame, digest};
 use crate::idset::Used;
 use crate::ledger::{Cx, bit};
@@ -43,9 +45,7 @@ pub(super) fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Fram
     };
     match asked.method {
         Method::ToolsCall | Method::SamplingCreateMessage | Method::ElicitationCreate => {
-            if answer.result.is_some() || frame.message.kind == Kind::Error {
-                augmented(part, tasks, cx, frame, &answer);
-            }
+            augmented(part, tasks, cx, frame, &answer);
         }
         Method::TasksGet => got(part, tasks, cx, frame, &answer),
         Method::TasksResult => resulted(part, tasks, cx, &answer),
@@ -149,7 +149,7 @@ fn augmented(
 fn taken_up(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, answer: &Answer<'_>) {
     let asked = answer.asked;
     if asked.method == Method::ToolsCall {
-        match tasks.told_support(asked.subject, asked.frame).0 {
+        match tasks.tools.told_support(asked.subject, asked.frame).0 {
             Support::Unknown => return,
             Support::Forbidden => {
                 let lawful = [METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR];
@@ -187,7 +187,7 @@ fn taken_up(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, answer: &Answer<'_>) {
 /// A plain call of a tool that runs only as a task; whether that was reported.
 fn plain(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, answer: &Answer<'_>) -> bool {
     let asked = answer.asked;
-    let support = tasks.told_support(asked.subject, asked.frame).0;
+    let support = tasks.tools.told_support(asked.subject, asked.frame).0;
     if asked.method != Method::ToolsCall
         || support != Support::Required
         || answer.is_error_of(&[METHOD_NOT_FOUND, INTERNAL_ERROR])
@@ -363,7 +363,9 @@ fn resulted(part: &Part, tasks: &mut Tasks, cx: &mut Cx<'_>, answer: &Answer<'_>
 
 fn listed(part: &Part, tasks: &mut Tasks, cx: &mut Cx<'_>, frame: &Frame<'_>, answer: &Answer<'_>) {
     let asked = answer.asked;
+    // An empty one stands for none.
     let is_made_up = asked.cursor.is_present()
+        && asked.cursor != Key::text(b"")
         && tasks.mine.is_known()
         && !part.is(flag::JOINED)
         && tasks.cursors.has(asked.cursor) == Used::Never;

@@ -9,7 +9,8 @@ use super::{
     TASK_OPS_UNDECLARED, TASK_POLL_INTERVAL, TASK_TOOL_FORBIDDEN, TASK_TOOL_REQUIRED,
     TASK_TOOLS_UNDECLARED, TASK_UNDECLARED,
 };
-use crate::deep::tasks::{RELATED, Run, Status, Support, Tasks};
+use crate::deep::task_tools::Support;
+use crate::deep::tasks::{RELATED, Run, Status, Tasks};
 use crate::deep::{Asked, Deep, Frame};
 use crate::idset::Used;
 use crate::ledger::{Cx, bit};
@@ -76,7 +77,7 @@ fn tool(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, asked: &Asked) {
     if !tasks.theirs.has(Method::ToolsCall) {
         return;
     }
-    let (support, listing) = tasks.read_support(part, asked.subject);
+    let (support, listing) = tasks.tools.read_support(part, asked.subject);
     let (rule, text): (&Rule, _) = match (support, asked.wants_task) {
         (Support::Forbidden, true) => (
             &TASK_TOOL_FORBIDDEN,

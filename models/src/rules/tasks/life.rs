@@ -138,11 +138,11 @@ pub(super) fn toward(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &
                 told(part, deep, cx, frame, task);
             }
         }
-        (Kind::Notification, Method::TasksStatus) => {
+        (Kind::Notification, Method::TasksStatus)
             // A wrong sender teaches nothing.
-            if deep.tasks.issued.has(text_key(payload.get("taskId"))) == Used::Never {
-                told(part, deep, cx, frame, payload);
-            }
+            if deep.tasks.issued.has(text_key(payload.get("taskId"))) == Used::Never =>
+        {
+            told(part, deep, cx, frame, payload);
         }
         (
             Kind::Result,

@@ -5,7 +5,7 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Method};
 use mcpsim_traces::tape::Value;
 
-use super::{TASK_EXT_POLL_INTERVAL, TASK_UPDATE_KNOWN_KEYS, saw_task};
+use super::{TASK_EXT_POLL_INTERVAL, TASK_UPDATE_KNOWN_KEYS, is_task, saw_task};
 use crate::deep::tasks::{Status, View};
 use crate::deep::{Deep, Frame};
 use crate::ledger::Cx;
@@ -83,14 +83,7 @@ pub(super) fn hears(deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         (Kind::Result, Method::TasksGet) | (Kind::Notification, Method::TasksNotification) => {
             told(deep, cx, frame, payload);
         }
-        (Kind::Result, Method::ToolsCall) => {
-            if payload
-                .get("resultType")
-                .is_some_and(|kind| kind.is("task"))
-            {
-                told(deep, cx, frame, payload);
-            }
-        }
+        (Kind::Result, Method::ToolsCall) if is_task(payload) => told(deep, cx, frame, payload),
         (Kind::Result, Method::TasksUpdate) => {
             let Some(asked) = frame.asked else { return };
             if let Some(told) = deep.tasks_ext.told.get_mut(asked.subject) {

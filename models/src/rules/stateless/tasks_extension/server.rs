@@ -9,7 +9,8 @@ use mcpsim_traces::tape::Value;
 use super::{
     TASK_CAPABILITY, TASK_DURABLE_BEFORE_REPLY, TASK_EXT_ID_UNIQUE, TASK_EXT_TERMINAL_FINAL,
     TASK_INPUT_KEY_UNIQUE, TASK_METHODS_NEED_CAPABILITY, TASK_NOTIFICATIONS_OPTED_IN,
-    TASK_TYPE_ELSEWHERE, TASK_UNKNOWN_ID, TASK_UPDATE_ACK, form, lists_extension, saw_task,
+    TASK_TYPE_ELSEWHERE, TASK_UNKNOWN_ID, TASK_UPDATE_ACK, form, is_task, lists_extension,
+    saw_task,
 };
 use crate::deep::tasks::{Entry, Place, Shown, Status, View, contradicts, text_key};
 use crate::deep::tasks_ext::{EXTENSION, Input, Run, Ttl, declares};
@@ -45,10 +46,6 @@ pub(super) fn answers(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: 
         }
         (_, None) => {}
     }
-}
-
-fn is_task(result: Value<'_>) -> bool {
-    result.get("resultType").is_some_and(|kind| kind.is("task"))
 }
 
 fn broken(part: &Part, cx: &mut Cx<'_>, rule: &'static Rule, asked: &Asked, text: String) {

@@ -1,0 +1,382 @@
+//! The frames behind a finding, found again in the log: their text, cut to a line, and where it is at fault.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::report::{EvidenceReport, FindingReport};
+use crate::traces::event::Role;
+use crate::traces::lines::LineReader;
+use crate::traces::place::Placed;
+use crate::traces::show::escape_bytes;
+
+/// Of a finding's frames so many are shown: the first ones, and the last.
+const FRAMES_MAX: usize = 4;
+/// So wide is an excerpt, in columns of a terminal.
+const WIDTH: usize = 100;
+/// So much of that is kept for what is underlined.
+const SPOT_WIDTH: usize = 50;
+/// So much of that stands before it.
+const BEFORE_WIDTH: usize = 40;
+/// More of standard input than this is not kept to look at again.
+const SPOOL_BYTES_MAX: u64 = 256 << 20;
+
+/// Where a log can be read once more.
+pub(crate) enum Source<'a> {
+    /// In its file.
+    File(&'a Path),
+    /// In a copy of what came in.
+    Spool(&'a File),
+    /// In memory.
+    Memory(&'a [u8]),
+}
+
+impl Source<'_> {
+    fn open(&self) -> io::Result<Box<dyn BufRead + '_>> {
+        Ok(match self {
+            Source::File(path) => Box::new(BufReader::with_capacity(1 << 18, File::open(path)?)),
+            Source::Spool(file) => {
+                let mut file: &File = file;
+                file.seek(SeekFrom::Start(0))?;
+                Box::new(BufReader::with_capacity(1 << 18, file))
+            }
+            Source::Memory(bytes) => Box::new(Cursor::new(*bytes)),
+        })
+    }
+}
+
+/// A reader that keeps a copy of the beginning of what it hands on.
+pub(crate) struct Tee<R> {
+    input: R,
+    copy: File,
+    left: u64,
+}
+
+impl<R: Read> Tee<R> {
+    /// A reader and the file that will hold the copy.
+    ///
+    /// # Errors
+    /// There is no place for temporary files.
+    pub(crate) fn new(input: R) -> io::Result<(Tee<R>, File)> {
+        let copy = tempfile::tempfile()?;
+        let again = copy.try_clone()?;
+        let left = SPOOL_BYTES_MAX;
+        Ok((Tee { input, copy, left }, again))
+    }
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(out)?;
+        if length as u64 <= self.left && self.copy.write_all(&out[..length]).is_ok() {
+            self.left -= length as u64;
+        } else {
+            // The copy ends here; what comes later is judged all the same.
+            self.left = 0;
+        }
+        Ok(length)
+    }
+}
+
+/// Fills in what the findings show: the text of their frames, and the column. What cannot be found again is left out.
+pub(crate) fn fill(findings: &mut [FindingReport], source: &Source<'_>) {
+    let mut wanted: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        for (place, frame) in shown(finding).into_iter().enumerate() {
+            if let Some(line) = frame.line {
+                wanted.entry(line).or_default().push((at, place));
+            }
+        }
+    }
+    if wanted.is_empty() {
+        return;
+    }
+    let mut found: Vec<BTreeMap<usize, EvidenceReport>> = vec![BTreeMap::new(); findings.len()];
+    // A file that has gone in the meantime shows nothing.
+    let _ = read(findings, source, &wanted, &mut found);
+    for (finding, found) in findings.iter_mut().zip(found) {
+        finding.column = found
+            .values()
+            .find(|shown| shown.underline.is_some())
+            .and_then(|shown| shown.column);
+        finding.evidence = found.into_values().collect();
+    }
+}
+
+fn read(
+    findings: &[FindingReport],
+    source: &Source<'_>,
+    wanted: &BTreeMap<u64, Vec<(usize, usize)>>,
+    found: &mut [BTreeMap<usize, EvidenceReport>],
+) -> io::Result<()> {
+    let mut lines = LineReader::new(source.open()?);
+    let mut wanted = wanted.iter().peekable();
+    while let Some(&(&number, uses)) = wanted.peek() {
+        let Some(line) = lines.next_line()? else {
+            return Ok(());
+        };
+        if line.number < number {
+            continue;
+        }
+        wanted.next();
+        let Some(placed) = Placed::find(line.bytes) else {
+            continue;
+        };
+        for &(at, place) in uses {
+            let frame = &shown(&findings[at])[place];
+            found[at].insert(place, excerpt_of(&placed, frame));
+        }
+    }
+    Ok(())
+}
+
+/// One frame of a finding.
+#[derive(Clone, Copy)]
+struct Wanted {
+    number: u32,
+    line: Option<u64>,
+    spot: Option<(u32, u32)>,
+}
+
+/// The frames of a finding that are shown: all, or the first ones and the last.
+fn shown(finding: &FindingReport) -> Vec<Wanted> {
+    let last = finding.frames.len().saturating_sub(1);
+    let all = finding.frames.iter().zip(&finding.lines).enumerate();
+    all.filter(|(at, _)| *at < FRAMES_MAX - 1 || *at == last)
+        .map(|(at, (&number, &line))| Wanted {
+            number,
+            line,
+            spot: finding.spot.filter(|_| at == last),
+        })
+        .collect()
+}
+
+fn excerpt_of(placed: &Placed<'_>, frame: &Wanted) -> EvidenceReport {
+    let length = placed.text.len();
+    let spot = frame
+        .spot
+        .map(|(start, end)| (start as usize, end as usize))
+        .filter(|&(start, end)| start <= end && end <= length);
+    let cut = excerpt(&placed.text, spot);
+    EvidenceReport {
+        frame: frame.number,
+        line: frame.line,
+        column: spot.map(|(start, _)| placed.column(start)),
+        from: placed.from.map(|from| from.as_str().to_owned()),
+        text: cut.text,
+        underline: cut.underline,
+    }
+}
+
+/// A part of a frame on one line, safe to print.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Excerpt {
+    text: String,
+    /// From which column to which the spot lies in it, from 0.
+    underline: Option<[usize; 2]>,
+}
+
+/// Cuts a frame to a line around its spot, or to its beginning.
+fn excerpt(text: &[u8], spot: Option<(usize, usize)>) -> Excerpt {
+    let Some((start, end)) = spot else {
+        return Excerpt {
+            text: beginning(text, WIDTH),
+            underline: None,
+        };
+    };
+    let before = ending(&text[..start], BEFORE_WIDTH);
+    let middle = beginning(&text[start..end], SPOT_WIDTH);
+    let (at, wide) = (width(&before), width(&middle));
+    let after = beginning(&text[end..], WIDTH.saturating_sub(at + wide).max(1));
+    Excerpt {
+        underline: Some([at, at + wide.max(1)]),
+        text: format!("{before}{middle}{after}"),
+    }
+}
+
+/// Bytes that one column can stand for at most, for what is looked at of a long text.
+const BYTES_PER_COLUMN: usize = 8;
+
+/// The beginning of a text, so many columns at most.
+fn beginning(text: &[u8], columns: usize) -> String {
+    let looked_at = boundary(text, text.len().min(columns * BYTES_PER_COLUMN));
+    let safe = escape_bytes(&text[..looked_at]);
+    let is_whole = looked_at == text.len();
+    if is_whole && width(&safe) <= columns {
+        return safe.into_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for letter in safe.chars() {
+        used += width_of(letter);
+        if used + 1 > columns {
+            break;
+        }
+        cut.push(letter);
+    }
+    cut.push('…');
+    cut
+}
+
+/// The end of a text, so many columns at most.
+fn ending(text: &[u8], columns: usize) -> String {
+    let from = boundary(text, text.len().saturating_sub(columns * BYTES_PER_COLUMN));
+    let safe = escape_bytes(&text[from..]);
+    if from == 0 && width(&safe) <= columns {
+        return safe.into_owned();
+    }
+    let mut used = 1;
+    let mut begin = safe.len();
+    for (at, letter) in safe.char_indices().rev() {
+        used += width_of(letter);
+        if used > columns {
+            break;
+        }
+        begin = at;
+    }
+    format!("…{}", &safe[begin..])
+}
+
+/// The beginning of the letter that the byte belongs to, in UTF-8.
+fn boundary(text: &[u8], mut at: usize) -> usize {
+    while at > 0 && text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
+        at -= 1;
+    }
+    at
+}
+
+/// How many columns of a terminal a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(width_of).sum()
+}
+
+fn width_of(letter: char) -> usize {
+    match letter {
+        '\u{300}'..='\u{36F}' | '\u{FE00}'..='\u{FE0F}' | '\u{20D0}'..='\u{20FF}' => 0,
+        '\u{1100}'..='\u{115F}'
+        | '\u{2E80}'..='\u{A4CF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FE30}'..='\u{FE6F}'
+        | '\u{FF01}'..='\u{FF60}'
+        | '\u{FFE0}'..='\u{FFE6}'
+        | '\u{1F300}'..='\u{1FAFF}'
+        | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    }
+}
+
+/// A whole frame behind a head, and below it a line of carets where it is at fault.
+pub(crate) fn excerpt_lines(head: &str, text: &[u8], spot: Option<(u32, u32)>) -> String {
+    let mut lines = format!("{head}{}\n", escape_bytes(text));
+    let spot = spot.map(|(start, end)| (start as usize, end as usize));
+    if let Some((start, end)) = spot.filter(|&(start, end)| start <= end && end <= text.len()) {
+        let before = width(head) + width(&escape_bytes(&text[..start]));
+        let carets = width(&escape_bytes(&text[start..end])).max(1);
+        lines.push_str(&format!("{}{}\n", " ".repeat(before), "^".repeat(carets)));
+    }
+    lines
+}
+
+/// Lines for people: who sent what, and a line of carets below the spot.
+pub(crate) fn lines(evidence: &[EvidenceReport], indent: &str) -> String {
+    let mut text = String::new();
+    let number = |shown: &EvidenceReport| format!("#{}", shown.frame);
+    let widest = evidence.iter().map(|shown| number(shown).len()).max();
+    for shown in evidence {
+        let from = shown.from.as_deref().and_then(|from| match from {
+            "client" => Some(Role::Client),
+            "server" => Some(Role::Server),
+            _ => None,
+        });
+        let arrow = match from {
+            Some(Role::Client) => "client → server",
+            Some(Role::Server) => "client ← server",
+            None => "",
+        };
+        let head = format!(
+            "{indent}{:<widest$}  {arrow}  ",
+            number(shown),
+            widest = widest.unwrap_or(0)
+        );
+        text.push_str(&format!("{head}{}\n", shown.text));
+        if let Some([from, to]) = shown.underline {
+            let blank = " ".repeat(width(&head) + from);
+            text.push_str(&format!("{blank}{}\n", "^".repeat(to - from)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &[u8], spot: Option<(usize, usize)>, expected: &str, underlined: &str) {
+        let cut = excerpt(text, spot);
+        assert_eq!(cut.text, expected);
+        let [from, to] = cut.underline.unwrap_or_default();
+        let carets: String = cut.text.chars().skip(from).take(to - from).collect();
+        assert_eq!(carets, underlined);
+        assert!(width(&cut.text) <= WIDTH, "{}", width(&cut.text));
+    }
+
+    #[test]
+    fn a_short_frame_is_whole() {
+        check(b"{\"id\":1}", Some((6, 7)), "{\"id\":1}", "1");
+        check(b"{\"id\":1}", None, "{\"id\":1}", "");
+        check(b"", None, "", "");
+    }
+
+    #[test]
+    fn a_long_frame_is_cut_around_its_spot() {
+        let text = format!("{}SPOT{}", "a".repeat(5000), "b".repeat(5000));
+        let expected = format!("…{}SPOT{}…", "a".repeat(39), "b".repeat(55));
+        check(text.as_bytes(), Some((5000, 5004)), &expected, "SPOT");
+        let expected = format!("{}…", "a".repeat(99));
+        check(text.as_bytes(), None, &expected, "");
+    }
+
+    #[test]
+    fn a_long_spot_is_cut_itself() {
+        let text = "x".repeat(3000);
+        let spot = format!("{}…", "x".repeat(49));
+        let expected = format!("{spot}{}…", "x".repeat(49));
+        check(text.as_bytes(), Some((0, 1500)), &expected, &spot);
+    }
+
+    #[test]
+    fn what_could_deceive_is_escaped_and_counted() {
+        check(b"\x1B[2J\xFF7", Some((5, 6)), "\\u{1b}[2J\\xff7", "7");
+        let wide = excerpt("日本7".as_bytes(), Some((6, 7)));
+        assert_eq!(wide.underline, Some([4, 5]));
+    }
+
+    /// What stands nowhere in the text (a missing line end, say) still has a place.
+    #[test]
+    fn an_empty_spot_is_one_column() {
+        assert_eq!(excerpt(b"ab", Some((2, 2))).underline, Some([2, 3]));
+    }
+
+    /// Cutting in the middle of a letter of several bytes shows no broken one.
+    #[test]
+    fn letters_are_not_split() {
+        let text = "é".repeat(4000);
+        let cut = excerpt(text.as_bytes(), Some((4000, 4002)));
+        assert!(!cut.text.contains('\\'), "{}", cut.text);
+    }
+
+    #[test]
+    fn the_copy_of_an_input_is_what_was_read() {
+        let (mut tee, copy) = Tee::new(&b"one\ntwo\n"[..]).expect("a temporary file");
+        let mut all = vec![];
+        tee.read_to_end(&mut all).expect("memory");
+        let mut again = String::new();
+        let source = Source::Spool(&copy);
+        let mut reader = source.open().expect("opened");
+        reader.read_to_string(&mut again).expect("read");
+        assert_eq!(again.as_bytes(), all);
+    }
+}

@@ -1,0 +1,195 @@
+//! A frame found again in a line of a log, and in which column of that line a byte of the frame stands.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::event::Role;
+use crate::scan::{Scanner, unescape, white};
+
+/// A frame in its line of a trace or a capture: `raw` or `raw_b64` of an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placed<'a> {
+    /// Who sent it, where the line says so.
+    pub from: Option<Role>,
+    /// The frame's bytes.
+    pub text: Vec<u8>,
+    /// The text between the quotes, as it stands in the line.
+    inner: &'a [u8],
+    /// Where that begins in the line.
+    at: usize,
+    is_base64: bool,
+}
+
+impl<'a> Placed<'a> {
+    /// Finds the frame of a line; `None` where it has none.
+    pub fn find(line: &'a [u8]) -> Option<Placed<'a>> {
+        let mark = line.starts_with(b"\xEF\xBB\xBF");
+        let first = white(line, if mark { 3 } else { 0 });
+        if line.get(first) != Some(&b'{') {
+            return None;
+        }
+        let mut from = None;
+        let mut found = None;
+        let scanned = Scanner::new().object(line, first, |scanner, name, at| {
+            let end = scanner.value(line, at)?;
+            let value = &line[at..end];
+            match name {
+                b"dir" | b"from" => {
+                    from = match value {
+                        b"\"c2s\"" | b"\"client\"" => Some(Role::Client),
+                        b"\"s2c\"" | b"\"server\"" => Some(Role::Server),
+                        _ => None,
+                    };
+                }
+                b"raw" | b"raw_b64" if value.len() >= 2 && value[0] == b'"' => {
+                    found = Some((at + 1, &line[at + 1..end - 1], name == b"raw_b64"));
+                }
+                _ => {}
+            }
+            Ok(end)
+        });
+        scanned.ok()?;
+        let (at, inner, is_base64) = found?;
+        let mut text = vec![];
+        if is_base64 {
+            text = STANDARD.decode(inner).ok()?;
+        } else {
+            unescape(inner, &mut text);
+        }
+        Some(Placed {
+            from,
+            text,
+            inner,
+            at,
+            is_base64,
+        })
+    }
+
+    /// In which column of the line, in bytes from 1, that byte of the frame stands.
+    pub fn column(&self, byte: usize) -> u64 {
+        let inside = if self.is_base64 {
+            (byte * 4 / 3).min(self.inner.len())
+        } else {
+            source_offset(self.inner, byte)
+        };
+        (self.at + inside + 1) as u64
+    }
+}
+
+/// Where the byte of a string's plain text stands between its quotes, where escapes are longer than what they
+/// stand for.
+fn source_offset(inner: &[u8], plain: usize) -> usize {
+    let mut source = 0;
+    let mut left = plain;
+    while left > 0 && source < inner.len() {
+        let escape = &inner[source..];
+        if escape[0] != b'\\' {
+            let run = memchr::memchr(b'\\', escape).unwrap_or(escape.len());
+            let taken = run.min(left);
+            source += taken;
+            left -= taken;
+            continue;
+        }
+        let length = escape_length(escape);
+        let mut stands_for = vec![];
+        unescape(&escape[..length], &mut stands_for);
+        if stands_for.len() > left {
+            // In the middle of one letter: its beginning.
+            return source;
+        }
+        source += length;
+        left -= stands_for.len();
+    }
+    source
+}
+
+/// How long the escape is that the bytes begin with: a pair of surrogates is one.
+fn escape_length(escape: &[u8]) -> usize {
+    if escape.get(1) != Some(&b'u') {
+        return 2.min(escape.len());
+    }
+    let unit = |at: usize| {
+        let digits = escape.get(at..at + 4)?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let is_pair = escape.get(6..8) == Some(b"\\u")
+        && matches!(unit(2), Some(0xD800..=0xDBFF))
+        && matches!(unit(8), Some(0xDC00..=0xDFFF));
+    if is_pair { 12 } else { 6.min(escape.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_byte_of_a_frame_is_found_in_its_line() {
+        let line = br#"{"dir":"s2c","t_ms":1,"raw":"{\"a\":\"\u00e9\\n\ud83d\ude00x\",\"b\":1}"}"#;
+        let placed = Placed::find(line).expect("a frame");
+        assert_eq!(placed.from, Some(Role::Server));
+        let text = "{\"a\":\"é\\n😀x\",\"b\":1}";
+        assert_eq!(placed.text, text.as_bytes());
+        for (what, stands_as) in [
+            ("{", r#"{\""#),
+            ("é", r"\u00e9"),
+            ("😀", r"\ud83d\ude00x"),
+            ("x", "x"),
+            ("1}", "1}"),
+        ] {
+            let at = text.find(what).expect("there");
+            let column = placed.column(at) as usize - 1;
+            assert!(
+                line[column..].starts_with(stands_as.as_bytes()),
+                "{what} in column {column}"
+            );
+        }
+        // In the middle of a letter.
+        let middle = text.find('é').expect("there") + 1;
+        assert_eq!(placed.column(middle), placed.column(middle - 1));
+    }
+
+    #[test]
+    fn base64_is_counted_in_its_own_letters() {
+        let line = br#"{"dir":"c2s","raw_b64":"YWJj/2Rl"}"#;
+        let placed = Placed::find(line).expect("a frame");
+        assert_eq!(placed.text, b"abc\xFFde");
+        assert_eq!(line[placed.column(3) as usize - 1], b'/');
+    }
+
+    #[test]
+    fn lines_without_a_frame_have_none() {
+        for line in [
+            &b"{\"event\":\"open\"}"[..],
+            b"",
+            b"{\"dir\":\"c2s\",\"raw\":1}",
+            b"{\"dir\":\"c2s\",\"raw\":\"",
+            b"[]",
+        ] {
+            assert_eq!(
+                Placed::find(line),
+                None,
+                "{}",
+                String::from_utf8_lossy(line)
+            );
+        }
+    }
+
+    proptest! {
+        /// Every byte of every text is found again, and none panics.
+        #[test]
+        fn columns_rise_with_bytes(text in ".{0,40}") {
+            let line = format!("{{\"raw\":{}}}", serde_json::to_string(&text).expect("text"));
+            let placed = Placed::find(line.as_bytes()).expect("a frame");
+            prop_assert_eq!(&placed.text, text.as_bytes());
+            let mut last = 0;
+            for (at, letter) in text.char_indices() {
+                let column = placed.column(at) as usize - 1;
+                prop_assert!(column > last);
+                last = column;
+                let rest = &line[column..];
+                prop_assert!(rest.starts_with(letter) || rest.starts_with('\\'));
+            }
+        }
+    }
+}
