@@ -2,13 +2,74 @@
 
 use mcpsim_traces::tape::Value;
 
+use crate::schema::{Fit, Reading, Schemas};
 use crate::shape::{found, shown};
 
 /// No more fields, and no more choices, than this are looked up: no person fills in longer forms.
 const FIELDS_MAX: usize = 256;
 
-/// What does not fit, and why. What the flat subset does not have is let through.
+/// What does not fit, and why.
 pub(crate) fn misfit<'a>(
+    schema: Value<'_>,
+    result: Value<'a>,
+    content: Option<Value<'a>>,
+) -> Option<(Value<'a>, String)> {
+    flat_misfit(schema, result, content).or_else(|| {
+        let content = content.filter(|_| goes_beyond(schema))?;
+        let schema = Schemas::default().intern(schema)?;
+        match schema.fit(Some(content), Reading::Either) {
+            Fit::Misfit(words) => Some((content, format!("the content does not fit: {words}"))),
+            Fit::Fits | Fit::Unknown(_) => None,
+        }
+    })
+}
+
+/// Whether a schema says more than the flat subset, and no property is of another type: a form that cannot be
+/// shown is not held against what comes back.
+fn goes_beyond(schema: Value<'_>) -> bool {
+    let properties = schema.get("properties");
+    let mut properties = properties.into_iter().flat_map(Value::members);
+    let mut is_beyond = schema.members().any(|(name, _)| {
+        !name.is_one_of(&[
+            "$schema",
+            "type",
+            "properties",
+            "required",
+            "title",
+            "description",
+        ])
+    });
+    let is_flat = properties.all(|(_, property)| {
+        is_beyond |= property.members().any(|(name, _)| !name.is_one_of(KNOWN));
+        let kind = property.get("type");
+        kind.is_some_and(|kind| {
+            kind.is_one_of(&["string", "number", "integer", "boolean", "array"])
+        })
+    });
+    is_flat && is_beyond
+}
+
+/// The members of a property that are looked at here, or say nothing of values.
+const KNOWN: &[&str] = &[
+    "type",
+    "title",
+    "description",
+    "default",
+    "enum",
+    "enumNames",
+    "oneOf",
+    "format",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "items",
+    "minItems",
+    "maxItems",
+];
+
+/// As [`misfit`], by the flat subset alone; what that does not have is let through.
+fn flat_misfit<'a>(
     schema: Value<'_>,
     result: Value<'a>,
     content: Option<Value<'a>>,
