@@ -20,18 +20,26 @@ use crate::rules::flood::Floods;
 use crate::rules::{When, listing as lists, pagination, payload};
 
 pub(crate) mod digest;
+pub(crate) mod exchanges;
 pub(crate) mod instant;
 pub(crate) mod levels;
 pub(crate) mod listing;
+pub(crate) mod log_streams;
+pub(crate) mod scopes;
 pub(crate) mod subscribed;
+pub(crate) mod subscriptions;
 pub(crate) mod task_tools;
 pub(crate) mod tasks;
 pub(crate) mod tasks_ext;
 pub(crate) mod topics;
 
+use exchanges::Exchanges;
 use levels::Levels;
 use listing::{Basis, Listings};
+use log_streams::{Level, LogStreams};
+use scopes::Scopes;
 use subscribed::Subscribed;
+use subscriptions::Subscriptions;
 
 /// A request that is not settled, and what its answer and later frames are judged by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,12 +60,12 @@ pub(crate) struct Asked {
     pub(crate) token: Key,
     /// `params.task` is an object: it asks to be run as a task.
     pub(crate) wants_task: bool,
-    /// `_meta` names a level of log messages (2026-07-28).
-    pub(crate) logs: bool,
     /// The task that its `_meta` names (2025-11-25).
     pub(crate) related: Key,
     /// For requests toward the party: what lists told of what it asks for.
     pub(crate) basis: Basis,
+    /// The least level of log messages that it asks for (2026-07-28).
+    pub(crate) level: Level,
     /// The text of params, where answers are judged by it ([`keeps_params`]).
     pub(crate) params: Option<Arc<[u8]>>,
 }
@@ -71,8 +79,6 @@ impl Keyed for Asked {
     }
 }
 
-/// What a request of 2026-07-28 names the level of log messages by.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Params longer than this are not kept; answers to them are judged by the rest.
 const PARAMS_MAX: usize = 1 << 16;
 
@@ -138,9 +144,13 @@ impl Asked {
                     .filter(|_| !frame.is_stateless)
                     .and_then(|params| params.path(&["_meta", tasks::RELATED, "taskId"])),
             ),
-            logs: frame.is_stateless
-                && params.is_some_and(|params| params.path(&["_meta", LOG_LEVEL]).is_some()),
             basis: Basis::default(),
+            level: match params {
+                Some(params) if frame.is_stateless => {
+                    Level::read(params.path(&["_meta", Level::MEMBER]))
+                }
+                _ => Level::None,
+            },
             params: params
                 .map(Value::raw)
                 .filter(|text| keeps && text.len() <= PARAMS_MAX)
@@ -203,6 +213,14 @@ pub(crate) struct Deep {
     pub(crate) subscribed: Subscribed,
     pub(crate) levels: Levels,
     pub(crate) floods: Floods,
+    /// Requests that were answered with a question.
+    pub(crate) exchanges: Exchanges,
+    /// Server: what clients subscribed to.
+    pub(crate) subscriptions: Subscriptions,
+    /// Server: answered streams, and which log messages they may carry.
+    pub(crate) logs: LogStreams,
+    /// Server: for whom pages may be kept.
+    pub(crate) scopes: Scopes,
 }
 
 impl Deep {
@@ -219,7 +237,7 @@ impl Deep {
                 encoder.key(params);
                 encoder.word(
                     u64::from(asked.fact.0) << 16
-                        | u64::from(asked.logs) << 10
+                        | asked.level.word() << 12
                         | u64::from(asked.is_stateless) << 9
                         | u64::from(asked.wants_task) << 8
                         | asked.method as u64,
@@ -234,6 +252,10 @@ impl Deep {
         self.listings.encode(encoder);
         self.subscribed.encode(encoder);
         self.levels.encode(encoder);
+        self.exchanges.encode(encoder);
+        self.subscriptions.encode(encoder);
+        self.logs.encode(encoder);
+        self.scopes.encode(encoder);
     }
 }
 
@@ -318,7 +340,10 @@ impl Part {
             match asked.find(new.id) {
                 Err(at) if is_open => asked.insert(at, new),
                 Err(_) => {}
-                Ok(at) => drop(asked.remove(at)),
+                Ok(at) => {
+                    let old = asked.remove(at);
+                    deep.logs.is_lossy |= old.level != Level::None || new.level != Level::None;
+                }
             }
         }
         self.deep = Some(deep);
@@ -350,7 +375,8 @@ impl Part {
         if let Some(deep) = &mut self.deep {
             let asked = if is_own { &mut deep.own } else { &mut deep.inn };
             if let Ok(at) = asked.find(id) {
-                asked.remove(at);
+                let asked = asked.remove(at);
+                deep.logs.is_lossy |= asked.level != Level::None;
             }
         }
     }

@@ -6,6 +6,7 @@ use mcpsim_traces::judge::Finding;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision, Version};
 
+use crate::deep::log_streams::Level;
 use crate::idset::Used;
 use crate::ledger::{Cx, Ledger};
 use crate::part::{Part, flag, open};
@@ -243,7 +244,7 @@ impl Part {
             Role::Client => &deep.own,
             Role::Server => &deep.inn,
         };
-        asked.iter().any(|asked| asked.is_stateless && asked.logs)
+        asked.iter().any(|asked| asked.level != Level::None)
     }
 
     /// Of an array, or of what is no message: by what its text says of itself.

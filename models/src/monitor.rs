@@ -364,7 +364,9 @@ impl Judge for Monitor {
     type Part = Part;
 
     fn part(&self, role: Role, link: LinkKind) -> Part {
-        Part::new(role, link, Mode::Exact)
+        let mut part = Part::new(role, link, Mode::Exact);
+        part.set(flag::WHOLE);
+        part
     }
 
     #[inline]

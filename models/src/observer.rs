@@ -4,6 +4,7 @@ use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::{FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
 use mcpsim_traces::http::Http;
 use mcpsim_traces::judge::{Blame, Ending, Finding, Severity, Vantage, Verdict};
+use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::{Scanner, white};
 use mcpsim_traces::tape::Value;
@@ -130,6 +131,10 @@ pub enum LogWhat {
     EmptyBody,
     /// The exchange broke: nobody closed it.
     Drop,
+    /// The side decided to close the exchange, and has not yet.
+    CloseQueued,
+    /// The side takes down what it serves, and goes on.
+    Teardown,
     /// Anything else: counted.
     Other,
 }
@@ -212,6 +217,9 @@ impl Observer {
             if options.revision.is_some() {
                 part.revision = options.revision;
                 part.set(flag::FORCED);
+            }
+            if options.whole {
+                part.set(flag::WHOLE);
             }
             part
         };
@@ -353,6 +361,13 @@ impl Observer {
                 return;
             }
             LogWhat::Timeout => return self.judge_timeout(event.by),
+            LogWhat::CloseQueued => return self.give_up(event),
+            LogWhat::Teardown => {
+                if event.by == Role::Server {
+                    self.server.tear_down(event.stream);
+                }
+                return;
+            }
             LogWhat::Eof | LogWhat::Exit { .. } => {
                 if self.closed_first.is_none()
                     && event
@@ -363,6 +378,9 @@ impl Observer {
                 }
             }
             LogWhat::Stall => {}
+        }
+        if event.what == LogWhat::Eof && event.stream.is_some() {
+            self.exchange_closed(event);
         }
         self.end_runs(event.by);
         if !matches!(event.what, LogWhat::Stall) {
@@ -529,6 +547,7 @@ impl Observer {
         self.judge_left_over(ending);
         let is_over = ending == Ending::Quiet || self.ended[Role::Client as usize];
         self.on_http(|exchanges, scene| exchanges.finish(scene, is_over));
+        self.judge_subscriptions(ending);
         self.judge_missing_initialized(ending);
         let (verdict, severity, because) = match (ending, self.closed_first) {
             (Ending::Quiet, _) => (Verdict::Broken, REQUEST_UNANSWERED.severity, ""),
@@ -788,14 +807,7 @@ impl Observer {
     /// An HTTP error status settles what its exchange carried; the rules of HTTP judge it.
     #[cold]
     fn settle_exchange(&mut self, seen: &Seen<'_>) {
-        let asked: Vec<_> = self
-            .server
-            .inn
-            .iter()
-            .filter(|request| request.stream == seen.stream)
-            .map(|request| request.id)
-            .collect();
-        for id in asked {
+        for id in self.asked_on(Some(seen.stream)) {
             if let Ok(at) = self.client.find_own(id) {
                 self.client.own[at].flags |= open::EXCUSED;
             }
@@ -1007,6 +1019,59 @@ impl Observer {
             blame: None,
         };
         self.report_open(|_, debtor| debtor == by.other(), &report);
+    }
+
+    /// A side ends the stream of an exchange. What the server ends without a word, it should have
+    /// announced; what the client closes is cancelled.
+    fn exchange_closed(&mut self, event: &LogEvent) {
+        if self.options.transport != LinkKind::Http {
+            return;
+        }
+        if event.by == Role::Server {
+            return self.server.tear_down(event.stream);
+        }
+        for id in self.asked_on(event.stream) {
+            if let Ok(at) = self.client.find_own(id) {
+                if self.client.own[at].flags & open::STATELESS != 0 {
+                    self.client.own[at].flags |= open::CANCELLED;
+                    self.server.drop_subscription(id);
+                }
+            }
+        }
+    }
+
+    /// The client means to close an exchange.
+    fn give_up(&mut self, event: &LogEvent) {
+        if event.by != Role::Client {
+            return;
+        }
+        for id in self.asked_on(event.stream) {
+            if let Ok(at) = self.client.find_own(id) {
+                self.client.own[at].flags |= open::TIMED_OUT;
+            }
+        }
+    }
+
+    /// The open requests of that exchange.
+    fn asked_on(&self, stream: Option<Stream>) -> Vec<Key> {
+        let asked = self.server.inn.iter();
+        let asked = asked.filter(|request| Some(request.stream) == stream);
+        asked.map(|request| request.id).collect()
+    }
+
+    /// The recording is over: what the server should have said of subscriptions.
+    fn judge_subscriptions(&mut self, ending: Ending) {
+        let mut cx = outside(&mut self.ledger, self.options.server, self.options.link);
+        cx.now_ms = self.now_ms;
+        self.server.judge_teardown(&mut cx);
+        let has_ended = self.ended != [false; 2];
+        let patience = u32::try_from(self.options.patience_ms).unwrap_or(u32::MAX);
+        match ending {
+            _ if has_ended => {}
+            Ending::Quiet => self.server.judge_acknowledged(&mut cx, 0),
+            _ if patience != 0 => self.server.judge_acknowledged(&mut cx, patience),
+            _ => {}
+        }
     }
 
     /// Reports what is open and fits, one finding for each side that owes, and excuses it from then on.

@@ -91,6 +91,7 @@ pub(crate) mod flag {
         DEPRIVED = 19, "The world took a notification on its way to the party.";
         LAST_IN_RACE = 21, "The last frame toward the party came too late: it crossed another one.";
         NOTIFIED_IN_BATCH = 23, "An array of nothing but notifications went to the party.";
+        WHOLE = 24, "The recording is known to begin with the session, or to be of a whole world.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
         MODERN = 22, "The server has shown that it knows 2026-07-28.";
     }
@@ -1010,6 +1011,10 @@ impl Part {
             self.answerable(message.id);
             self.unread();
             self.notification_toward(cx, message, fact);
+            // Who takes such a cancel for none does right.
+            if let (Method::Cancelled, Ok(at)) = (message.method, self.find_in(message.token)) {
+                self.inn[at].flags |= open::EXCUSED;
+            }
             return;
         }
         if !message.id.is_legal() {
@@ -1149,6 +1154,9 @@ impl Part {
                         request.cancel_frame = cx.frame;
                     }
                 }
+                if self.role == Role::Client && cx.is_stateless {
+                    self.subscription_ended(message.token, fact);
+                }
             }
             Method::Progress if cx.now_ms != 0 => {
                 let Some(tokens) = &self.tokens else { return };
@@ -1159,6 +1167,16 @@ impl Part {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The server cancels a request of the client: a subscription ends, and its id is free.
+    fn subscription_ended(&mut self, id: Key, fact: Fact) {
+        let Ok(at) = self.find_own(id) else { return };
+        let own = &mut self.own[at];
+        if own.method == Method::SubscriptionsListen && !own.answer.is_some() {
+            own.flags |= open::CANCELLED;
+            own.answer = fact;
         }
     }
 

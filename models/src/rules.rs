@@ -448,6 +448,24 @@ impl When {
     pub(crate) const ELICITATION_INSIDE: When = When(37);
     /// An answer to an elicitation inside a request.
     pub(crate) const ELICITED_INSIDE: When = When(38);
+    /// A result outside any session that a client may keep.
+    pub(crate) const CACHEABLE: When = When(40);
+    /// A page of a list whose cursor came with an earlier page.
+    pub(crate) const PAGE_SCOPE: When = When(41);
+    /// A log message outside any session.
+    pub(crate) const STATELESS_LOG: When = When(42);
+    /// A request that asks for log messages of a level that is none.
+    pub(crate) const BAD_LEVEL: When = When(43);
+    /// A progress notification outside any session.
+    pub(crate) const STATELESS_PROGRESS: When = When(44);
+    /// A progress token outside any session.
+    pub(crate) const STATELESS_TOKEN: When = When(45);
+    /// A cancellation outside any session.
+    pub(crate) const STATELESS_CANCEL: When = When(46);
+    /// Progress or a log message outside any session.
+    pub(crate) const STATELESS_SCOPED: When = When(47);
+    /// A requestState.
+    pub(crate) const REQUEST_STATE: When = When(48);
 
     /// The head of a POST.
     pub(crate) const HTTP_POST: When = When(50);
@@ -678,6 +696,8 @@ const GROUPS: &[&[Rule]] = &[
     stateless::payload::ROWS,
     stateless::mrtr::ROWS,
     stateless::subscriptions::ROWS,
+    stateless::logging::ROWS,
+    stateless::caching::ROWS,
     stateless::capability::ROWS,
     stateless::tools::ROWS,
     stateless::client_features::ROWS,

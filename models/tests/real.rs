@@ -10,16 +10,14 @@ use mcpsim_traces::message::Revision;
 use serde_json::Value;
 
 /// Expected in a recorded session, by rules that are not in the table yet.
-const REAL_NOT_YET: &[(&str, &str)] = &[("go-grafana-modern_listen", "cancel-no-more-messages")];
+const REAL_NOT_YET: &[(&str, &str)] = &[];
 
 /// Expected in a reported fault, by rules that are not in the table yet.
 const FAULTS_NOT_YET: &[(&str, &str)] = &[
-    ("B016", "cancel-client-stdio"),
     ("B036", "tool-call-params"),
     ("B058", "content-type-in-revision"),
     ("B129", "log-message-fields"),
     ("B135", "era-fallback-any-error"),
-    ("B138", "sub-end-announced"),
 ];
 
 #[test]

@@ -4,7 +4,10 @@ use mcpsim_traces::message::Method;
 
 use crate::ledger::Cx;
 use crate::part::Part;
-use crate::rules::stateless::{client_features, request_meta, result_type, tasks_extension};
+use crate::rules::stateless::{
+    caching, client_features, logging, mrtr, request_meta, result_type, subscriptions,
+    tasks_extension,
+};
 use crate::rules::{asks, elicitation, sampling, tasks};
 use crate::rules::{flood, listing, log_levels, refusals, tool_calls, updates};
 
@@ -24,6 +27,10 @@ pub(crate) const STATELESS: &[Topic] = &[
         toward: ignore,
     },
     tasks_extension::TOPIC,
+    mrtr::TOPIC,
+    subscriptions::TOPIC,
+    logging::TOPIC,
+    caching::TOPIC,
 ];
 
 /// The topics of every frame inside sessions that is no error, before those of its method.

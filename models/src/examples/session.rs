@@ -370,6 +370,8 @@ fn what_of(event: &str, status: Option<i32>) -> LogWhat {
         "drop" => LogWhat::Drop,
         "empty-body" => LogWhat::EmptyBody,
         "http" => LogWhat::Http,
+        "close-queued" => LogWhat::CloseQueued,
+        "teardown" => LogWhat::Teardown,
         _ => LogWhat::Other,
     }
 }

@@ -1,16 +1,17 @@
 //! Cancellation: what may be withdrawn, by whom, and what a cancel does not undo.
 
-use mcpsim_traces::event::{FrameNo, Role};
-use mcpsim_traces::judge::Severity;
+use mcpsim_traces::event::{FrameNo, LinkKind, Role};
+use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
 
 use crate::era::Era;
 use crate::idset::Used;
-use crate::ledger::Cx;
-use crate::part::{Knows, Mode, Part, flag, open};
+use crate::ledger::{Cx, bit};
+use crate::part::{In, Knows, Mode, Part, flag, open};
 use crate::rules::ids::is_coerced;
 use crate::rules::stateless::tasks_extension::TASK_CANCEL_METHOD;
+use crate::rules::stateless::utilities::{CANCEL_NOT_ON_HTTP, CANCEL_SERVER_ONLY_LISTEN};
 use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
@@ -30,7 +31,7 @@ pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
     tier: 1,
     needs: Needs::SameDirection,
     when: When::CANCEL,
-    twin: "",
+    twin: "cancel-own-request",
 };
 
 pub(crate) const CANCEL_PEERS_REQUEST: Rule = Rule {
@@ -50,7 +51,7 @@ pub(crate) const CANCEL_PEERS_REQUEST: Rule = Rule {
     tier: 1,
     needs: Needs::Causal,
     when: When::CANCEL,
-    twin: "",
+    twin: "cancel-server-only-listen",
 };
 
 pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
@@ -71,7 +72,7 @@ pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
     tier: 2,
     needs: Needs::OffenderLog,
     when: When::CANCEL,
-    twin: "",
+    twin: "cancel-own-request",
 };
 
 pub(crate) const CANCEL_INITIALIZE: Rule = Rule {
@@ -131,7 +132,7 @@ pub(crate) const CANCEL_ID_TYPE_MISMATCH: Rule = Rule {
     tier: 1,
     needs: Needs::SameDirection,
     when: When::CANCEL,
-    twin: "",
+    twin: "cancel-own-request",
 };
 
 pub(crate) const CANCEL_TWICE: Rule = Rule {
@@ -171,7 +172,7 @@ pub(crate) const RESPONSE_AFTER_CANCEL_RECEIVED: Rule = Rule {
     tier: 3,
     needs: Needs::OffenderLog,
     when: When::RESPONSE,
-    twin: "",
+    twin: "cancel-no-more-messages",
 };
 
 pub(crate) const CANCEL_ANSWERED: Rule = Rule {
@@ -191,7 +192,7 @@ pub(crate) const CANCEL_ANSWERED: Rule = Rule {
     tier: 2,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    twin: "cancel-ignored-if-moot",
 };
 
 pub(crate) const CANCEL_RACE_BROKEN: Rule = Rule {
@@ -268,8 +269,14 @@ impl Part {
     /// The party cancels a request.
     pub(crate) fn cancel_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let id = message.token;
+        if cx.is_stateless {
+            cx.ledger.saw(bit(When::STATELESS_CANCEL));
+        }
         if !id.is_legal() {
             return self.cancels_nothing(cx, message);
+        }
+        if self.role == Role::Server && cx.is_stateless {
+            return self.server_cancels(cx, id);
         }
         if self.role == Role::Client && id == self.init_id {
             return self.cancels_initialize(cx);
@@ -324,6 +331,12 @@ impl Part {
         }
         if own.answer.is_some() && self.knows(own.answer) == Knows::Must {
             self.cancels_answered(cx, own.id);
+        } else if cx.is_stateless && self.link == LinkKind::Http {
+            let text = format!(
+                "{} is cancelled by a notification; on HTTP its stream is closed instead",
+                own.id
+            );
+            self.broken(cx, &CANCEL_NOT_ON_HTTP, &frames, text);
         }
     }
 
@@ -371,7 +384,9 @@ impl Part {
     #[cold]
     fn cancels_answered(&mut self, cx: &mut Cx<'_>, id: Key) {
         let text = format!("the cancel of {id} comes after its answer was received");
-        self.broken(cx, &CANCEL_AFTER_RESPONSE_RECEIVED, &[cx.frame], text);
+        let severity = cx.is_stateless.then_some(Severity::Note);
+        let (rule, frames) = (&CANCEL_AFTER_RESPONSE_RECEIVED, [cx.frame]);
+        self.case(cx, rule, Verdict::Broken, severity, &frames, None, text);
     }
 
     /// A cancel that names no open request of its sender.
@@ -390,12 +405,13 @@ impl Part {
             Used::Unknown => return,
             Used::Never => {}
         }
-        if self
-            .rare
-            .as_ref()
-            .is_some_and(|rare| rare.outside.has(id) != Used::Never)
-        {
-            return;
+        let outside = self.rare.as_ref();
+        match outside.map_or(Used::Never, |rare| rare.outside.has(id)) {
+            Used::Never => {}
+            Used::Before if cx.is_stateless && !self.is(flag::EVICTED) => {
+                return self.cancels_answered(cx, id);
+            }
+            Used::Before | Used::Unknown => return,
         }
         let coerced = self.own.iter().find(|own| {
             own.flags & open::CANCELLED == 0 && !own.answer.is_some() && is_coerced(own.id, id)
@@ -408,7 +424,7 @@ impl Part {
             );
             return self.broken(cx, &CANCEL_ID_TYPE_MISMATCH, &frames, text);
         }
-        if self.is(flag::JOINED | flag::STATELESS) {
+        if self.is(flag::JOINED) {
             return;
         }
         if self.mode == Mode::Loose {
@@ -428,6 +444,63 @@ impl Part {
             return self.broken(cx, &CANCEL_PEERS_REQUEST, &frames, text);
         }
         self.cancels_unknown(cx, id, cx.frame);
+    }
+
+    /// A server outside sessions cancels: that ends a subscription, and nothing else.
+    #[cold]
+    fn server_cancels(&self, cx: &mut Cx<'_>, id: Key) {
+        let listens = self.deep.as_ref().map(|deep| &deep.subscriptions);
+        let is_listen = listens.is_some_and(|all| all.find(id).is_some());
+        let (frame, text) = match self.find_in(id) {
+            _ if is_listen => return,
+            Ok(at) if self.inn[at].method == Method::SubscriptionsListen => return,
+            Ok(at) => (
+                self.inn[at].frame,
+                format!(
+                    "the server cancels {} {id}; to stop serving a request, it answers with an error",
+                    self.inn[at].method.as_str()
+                ),
+            ),
+            Err(_) => {
+                // What lies before the recording, or could not be read or kept, may have had that id.
+                let is_lossy = listens.is_some_and(|all| all.is_lossy);
+                if is_lossy || self.is(flag::JOINED | flag::GARBLED_IN) {
+                    return;
+                }
+                (
+                    0,
+                    format!("the server cancels {id}, which is no subscription"),
+                )
+            }
+        };
+        self.broken(cx, &CANCEL_SERVER_ONLY_LISTEN, &[frame, cx.frame], text);
+    }
+
+    /// The party sends something for a request outside sessions that was cancelled. On HTTP a cancel is
+    /// told by closing the stream.
+    #[cold]
+    pub(crate) fn more_after_cancel(
+        &self,
+        cx: &mut Cx<'_>,
+        request: &In,
+        rule: &'static Rule,
+        what: &str,
+    ) {
+        if self.link == LinkKind::Http || request.flags & open::EXCUSED != 0 {
+            return;
+        }
+        let is_certain = self.knows(request.cancel) == Knows::Must;
+        let (verdict, severity, but) = match is_certain {
+            true => (Verdict::Broken, None, "which had been received"),
+            false => (
+                Verdict::Unsure,
+                Some(Severity::Note),
+                "which it may have crossed",
+            ),
+        };
+        let text = format!("{what} comes after its cancel, {but}");
+        let frames = [request.cancel_frame, cx.frame];
+        self.case(cx, rule, verdict, severity, &frames, None, text);
     }
 
     #[cold]

@@ -212,8 +212,13 @@ impl Part {
 
     #[cold]
     fn answered_after_cancel(&mut self, cx: &mut Cx<'_>, request: &In) {
-        if request.method == Method::Initialize || request.flags & open::STATELESS != 0 {
+        if request.method == Method::Initialize {
             return;
+        }
+        if request.flags & open::STATELESS != 0 {
+            let what = format!("the answer to {}", request.id);
+            let rule = &cancellation::RESPONSE_AFTER_CANCEL_RECEIVED;
+            return self.more_after_cancel(cx, request, rule, &what);
         }
         let text = format!(
             "the answer to {} comes after its cancel; the two may have crossed, or the work was done",

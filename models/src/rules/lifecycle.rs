@@ -1,6 +1,6 @@
 //! The handshake: initialize, its answer, notifications/initialized, and what may pass in between.
 
-use mcpsim_traces::event::Role;
+use mcpsim_traces::event::{LinkKind, Role};
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Kind, Message, Method, Revision, Version};
@@ -264,6 +264,7 @@ pub(crate) const REQUEST_TIMEOUT_CANCEL: Rule = Rule {
         runs out on a silent peer.",
     needs: Needs::Time,
     when: When::REQUEST,
+    twin: "cancel-client-stdio",
     ..NOTE
 };
 
@@ -313,13 +314,26 @@ impl Part {
 
     /// Nothing more comes from the party, or it gave up waiting: its own open requests.
     pub(crate) fn judge_timeouts(&self, cx: &mut Cx<'_>, verdict: Verdict) {
-        let is_due = self
-            .revision
-            .is_some_and(|revision| REQUEST_TIMEOUT_CANCEL.is_in(revision));
-        let settled = open::CANCELLED | open::LONG | open::STATELESS | open::LOST;
+        for is_stateless in [false, true] {
+            self.judge_timeouts_of(cx, verdict, is_stateless);
+        }
+    }
+
+    fn judge_timeouts_of(&self, cx: &mut Cx<'_>, verdict: Verdict, is_stateless: bool) {
+        let is_due = is_stateless
+            || self
+                .revision
+                .is_some_and(|revision| REQUEST_TIMEOUT_CANCEL.is_in(revision));
+        // There a client closes a stream, and whether it did is not always seen.
+        let is_closed = is_stateless && self.link == LinkKind::Http;
+        if is_closed && verdict == Verdict::Broken {
+            return;
+        }
+        let settled = open::CANCELLED | open::LONG | open::LOST;
         let mut left = self.own.iter().filter(|own| {
-            let fits = verdict == Verdict::Unsure || own.flags & open::TIMED_OUT != 0;
+            let fits = verdict == Verdict::Unsure && !is_closed || own.flags & open::TIMED_OUT != 0;
             fits && own.flags & settled == 0
+                && (own.flags & open::STATELESS != 0) == is_stateless
                 && !own.answer.is_some()
                 && own.method != Method::Initialize
         });
@@ -329,8 +343,9 @@ impl Part {
             return;
         };
         let others = left.count();
+        cx.is_stateless = is_stateless;
         let text = format!(
-            "the {} {} {} {} and sends no cancel for it{}",
+            "the {} {} {} {} and {}{}",
             self.role.as_str(),
             match verdict {
                 Verdict::Broken => "gave up waiting for",
@@ -338,6 +353,10 @@ impl Part {
             },
             first.method.as_str(),
             first.id,
+            match is_closed {
+                true => "does not close its stream",
+                false => "sends no cancel for it",
+            },
             if others == 0 {
                 String::new()
             } else {

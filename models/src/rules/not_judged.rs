@@ -20,6 +20,22 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Nothing to report: the members of an array may be handled in any order.",
     ),
     row(
+        "cache-invalidated-by-notification",
+        "What a client takes from its cache it does not send.",
+    ),
+    row(
+        "cache-key",
+        "What a client takes from its cache it does not send.",
+    ),
+    row(
+        "cache-private-not-shared",
+        "What is taken from a cache, and on whose rights, is not in the frames.",
+    ),
+    row(
+        "cancel-disconnect-is-cancel",
+        "Once the stream is closed nothing of the work can be seen any more.",
+    ),
+    row(
         "capabilities-fixed",
         "How a peer reads a later message is not in its frames.",
     ),
@@ -72,6 +88,18 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Nothing to report: a server may refuse initialize.",
     ),
     row(
+        "mrtr-not-cached",
+        "What a client takes from its cache it does not send.",
+    ),
+    row(
+        "mrtr-state-replay",
+        "Who presents a state, and what a server binds it to, is not in the frames.",
+    ),
+    row(
+        "mrtr-tampered-state-rejected",
+        "Whether a state was altered on purpose, and what it decides, is not in the frames.",
+    ),
+    row(
         "page-empty-cursor-valid",
         "A client may stop reading a list at any page; why it stopped is not in its frames.",
     ),
@@ -118,6 +146,10 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "stdio-stderr-not-error",
         "Why a client ends a session is not in its frames.",
+    ),
+    row(
+        "sub-relisten-after-reconnect",
+        "Whether a client still wants to be told is not in its frames.",
     ),
     row(
         "task-isolation",

@@ -1,12 +1,13 @@
 //! Progress: tokens, their series, and when they end.
 
+use mcpsim_traces::event::Stream;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Revision, unordered};
 
 use crate::idset::Used;
-use crate::ledger::Cx;
-use crate::part::{Mode, Part, flag, open};
+use crate::ledger::{Cx, bit};
+use crate::part::{In, Mode, Part, flag, open};
 use crate::rules::ids::Taken;
 use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 
@@ -47,7 +48,7 @@ pub(crate) const PROGRESS_TOKEN_NOT_UNIQUE: Rule = Rule {
     tier: 1,
     needs: Needs::OffenderLog,
     when: When::TOKEN,
-    twin: "",
+    twin: "progress-token-unique",
 };
 
 pub(crate) const PROGRESS_UNKNOWN_TOKEN: Rule = Rule {
@@ -67,7 +68,7 @@ pub(crate) const PROGRESS_UNKNOWN_TOKEN: Rule = Rule {
     tier: 1,
     needs: Needs::Causal,
     when: When::PROGRESS,
-    twin: "",
+    twin: "progress-known-token",
 };
 
 pub(crate) const PROGRESS_OWN_TOKEN: Rule = Rule {
@@ -107,7 +108,7 @@ pub(crate) const PROGRESS_AFTER_RESPONSE: Rule = Rule {
     tier: 1,
     needs: Needs::SameDirection,
     when: When::PROGRESS,
-    twin: "",
+    twin: "progress-stops-after-response",
 };
 
 pub(crate) const PROGRESS_AFTER_CANCEL: Rule = Rule {
@@ -127,7 +128,7 @@ pub(crate) const PROGRESS_AFTER_CANCEL: Rule = Rule {
     tier: 3,
     needs: Needs::OffenderLog,
     when: When::PROGRESS,
-    twin: "",
+    twin: "cancel-no-more-messages",
 };
 
 pub(crate) const PROGRESS_NOT_INCREASING: Rule = Rule {
@@ -147,7 +148,7 @@ pub(crate) const PROGRESS_NOT_INCREASING: Rule = Rule {
     tier: 1,
     needs: Needs::SameDirection,
     when: When::PROGRESS,
-    twin: "",
+    twin: "progress-increases",
 };
 
 pub(crate) const PROGRESS_FIELDS: Rule = Rule {
@@ -233,7 +234,10 @@ impl Part {
         if !message.token.is_present() {
             return false;
         }
-        cx.ledger.saw(crate::ledger::bit(When::TOKEN));
+        cx.ledger.saw(bit(When::TOKEN));
+        if cx.is_stateless {
+            cx.ledger.saw(bit(When::STATELESS_TOKEN));
+        }
         if !message.token.is_legal() {
             let text = "the progress token is neither a string nor an integer".to_string();
             self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);
@@ -323,17 +327,8 @@ impl Part {
         };
         let request = self.inn[at];
         self.proven(request.fact);
-        if request.cancel.is_some() && request.flags & open::STATELESS == 0 {
-            let text = format!(
-                "progress for {} after its cancel; the two may have crossed, or the work cannot be stopped",
-                request.id
-            );
-            self.unsure(
-                cx,
-                &PROGRESS_AFTER_CANCEL,
-                &[request.cancel_frame, cx.frame],
-                text,
-            );
+        if request.cancel.is_some() {
+            self.progress_after_cancel(cx, &request);
         }
         // Across streams there is no order to compare in.
         let is_ordered = self.mode != Mode::Loose || cx.stream == request.stream;
@@ -360,6 +355,26 @@ impl Part {
         series.last = message.number;
         series.begun = true;
         series.frame = cx.frame;
+    }
+
+    /// Whether the request of that stream is answered, as far as that is kept.
+    fn is_answered_on(&self, stream: Stream) -> bool {
+        let deep = self.deep.as_ref().filter(|_| stream != 0);
+        deep.is_some_and(|deep| deep.logs.on_stream(stream).is_some())
+    }
+
+    #[cold]
+    fn progress_after_cancel(&self, cx: &mut Cx<'_>, request: &In) {
+        if request.flags & open::STATELESS != 0 {
+            let what = format!("progress for {}", request.id);
+            return self.more_after_cancel(cx, request, &PROGRESS_AFTER_CANCEL, &what);
+        }
+        let text = format!(
+            "progress for {} after its cancel; the two may have crossed, or the work cannot be stopped",
+            request.id
+        );
+        let frames = [request.cancel_frame, cx.frame];
+        self.unsure(cx, &PROGRESS_AFTER_CANCEL, &frames, text);
     }
 
     /// Several open requests share the token (after a cancel, say): which one this is for cannot be told,
@@ -400,7 +415,9 @@ impl Part {
         if is_done == Used::Before {
             let text = format!("progress for token {token} after the answer to its request");
             let frames = [self.token_answer_frame(token), cx.frame];
-            if self.mode == Mode::Loose {
+            // Only along one stream something is late.
+            let is_late = self.mode != Mode::Loose || self.is_answered_on(cx.stream);
+            if !is_late {
                 return self.unsure(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
             }
             return self.broken(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);

@@ -16,6 +16,7 @@ pub(crate) const ROOTS_RESULT_SHAPE: Rule = Rule {
     why: "A server that gets something else works without roots, or on the wrong directory.",
     needs: Needs::Causal,
     when: When::result(Method::RootsList),
+    twin: "mrtr-response-shape",
     ..MUST
 };
 
@@ -29,6 +30,7 @@ pub(crate) const ROOT_URI_FILE: Rule = Rule {
     why: "Servers cut the scheme off to get a path; of a bare path they cut something else.",
     needs: Needs::Causal,
     when: When::result(Method::RootsList),
+    twin: "roots-file-uri",
     ..MUST
 };
 

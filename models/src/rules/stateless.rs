@@ -1,5 +1,6 @@
 //! Rules of 2026-07-28, which has no sessions: every frame speaks for itself.
 
+pub(crate) mod caching;
 pub(crate) mod capability;
 pub(crate) mod client_features;
 pub(crate) mod correlation;
@@ -7,6 +8,7 @@ pub(crate) mod discovery;
 pub(crate) mod envelope;
 pub(crate) mod errors;
 pub(crate) mod http_headers;
+pub(crate) mod logging;
 pub(crate) mod mrtr;
 pub(crate) mod payload;
 pub(crate) mod request_meta;

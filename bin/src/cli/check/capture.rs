@@ -337,12 +337,9 @@ fn log_event<'a>(line: &'a CaptureLine<'_>, event: &CaptureEvent<'_>) -> Option<
         EventKind::StderrFull => LogWhat::StderrFull,
         EventKind::Drop => LogWhat::Drop,
         EventKind::EmptyBody => LogWhat::EmptyBody,
-        EventKind::Open
-        | EventKind::CloseQueued
-        | EventKind::Queued
-        | EventKind::Lost
-        | EventKind::Teardown
-        | EventKind::Other => return None,
+        EventKind::CloseQueued => LogWhat::CloseQueued,
+        EventKind::Teardown => LogWhat::Teardown,
+        EventKind::Open | EventKind::Queued | EventKind::Lost | EventKind::Other => return None,
     };
     Some(log_event_of(line, event.by?, what))
 }

@@ -62,6 +62,7 @@ pub(crate) const ELICIT_ACTION: Rule = Rule {
     source: "2025-11-25 schema.ts (ElicitResult)",
     says: "The answer to an elicitation is accept, decline or cancel.",
     why: "Servers know no other action; reject stood in a draft, and is taken for consent or for garbage.",
+    twin: "mrtr-response-shape",
     ..ANSWER
 };
 
@@ -96,6 +97,7 @@ pub(crate) const ELICIT_CONTENT_VALUE_TYPE: Rule = Rule {
     source: "2025-11-25 schema.ts (ElicitResult)",
     says: "Values of the content are strings, numbers, booleans, and from 2025-11-25 arrays of strings.",
     why: "Typed servers fail to parse null for a field that was left empty; such a field is left out.",
+    twin: "mrtr-response-shape",
     ..ANSWER
 };
 

@@ -68,6 +68,7 @@ pub(crate) const SAMPLING_RESULT_SHAPE: Rule = Rule {
     says: "The result of a sampling has a role, a content and the model's name; a stopReason is a string.",
     why: "The server's call fails on a result that it cannot parse, after the tokens were paid for.",
     when: When::result(Method::SamplingCreateMessage),
+    twin: "mrtr-response-shape",
     ..SAMPLING
 };
 

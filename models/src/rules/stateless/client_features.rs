@@ -213,7 +213,6 @@ pub(crate) fn asked_inside<'a>(walk: &mut Walk<'a>, request: Value<'a>, declared
 }
 
 /// What is wrong with an answer inside a request, given the request inside a result that it answers.
-#[allow(dead_code)] // Called where retries find what they continue.
 pub(crate) fn answered_inside<'a>(walk: &mut Walk<'a>, request: Value<'_>, answer: Value<'a>) {
     if !answer.is_object() {
         return;
