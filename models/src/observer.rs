@@ -1031,12 +1031,11 @@ impl Observer {
             return self.server.tear_down(event.stream);
         }
         for id in self.asked_on(event.stream) {
-            if let Ok(at) = self.client.find_own(id) {
-                if self.client.own[at].flags & open::STATELESS != 0 {
+            if let Ok(at) = self.client.find_own(id)
+                && self.client.own[at].flags & open::STATELESS != 0 {
                     self.client.own[at].flags |= open::CANCELLED;
                     self.server.drop_subscription(id);
                 }
-            }
         }
     }
 

@@ -27,8 +27,8 @@ pub(crate) struct Param {
 impl Param {
     /// The argument; `None` where it is absent or null.
     pub(crate) fn argument<'a>(&self, arguments: Value<'a>) -> Option<Value<'a>> {
-        let path = self.path.iter();
-        let value = path.fold(Some(arguments), |value, name| value?.get(name));
+        let mut path = self.path.iter();
+        let value = path.try_fold(arguments, |value, name| value.get(name));
         value.filter(|value| !value.is_null())
     }
 }
