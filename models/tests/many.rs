@@ -228,11 +228,10 @@ fn in_one_array() {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
         });
         let findings = log.finish(Ending::Quiet);
-        assert!(
-            findings
-                .iter()
-                .all(|one| one.contains("batch-not-in-revision")),
-            "{findings:?}"
-        );
+        // So many pings at a time are a flood too.
+        let is_told = |one: &String| {
+            one.contains("batch-not-in-revision") || one.contains("ping-flood broken")
+        };
+        assert!(findings.iter().all(is_told), "{findings:?}");
     }
 }
