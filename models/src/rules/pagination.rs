@@ -211,7 +211,7 @@ pub(crate) fn strange_cursor_answered(
         && asked.cursor != Key::text(b"")
         && kind != ListKind::Tasks
         && !is_partial(part, deep)
-        && !(frame.is_stateless && !list.is_seen);
+        && (!frame.is_stateless || list.is_seen);
     if !is_judged {
         return;
     }
