@@ -21,6 +21,7 @@ use crate::rules::{When, listing as lists, pagination, payload};
 
 pub(crate) mod digest;
 pub(crate) mod exchanges;
+pub(crate) mod discover;
 pub(crate) mod instant;
 pub(crate) mod levels;
 pub(crate) mod listing;
@@ -34,6 +35,7 @@ pub(crate) mod tasks_ext;
 pub(crate) mod topics;
 
 use exchanges::Exchanges;
+pub(crate) use discover::{Meta, Outside};
 use levels::Levels;
 use listing::{Basis, Listings};
 use log_streams::{Level, LogStreams};
@@ -60,6 +62,8 @@ pub(crate) struct Asked {
     pub(crate) token: Key,
     /// `params.task` is an object: it asks to be run as a task.
     pub(crate) wants_task: bool,
+    /// What its `_meta` says of itself, outside sessions.
+    pub(crate) meta: Meta,
     /// The task that its `_meta` names (2025-11-25).
     pub(crate) related: Key,
     /// For requests toward the party: what lists told of what it asks for.
@@ -144,6 +148,10 @@ impl Asked {
                     .filter(|_| !frame.is_stateless)
                     .and_then(|params| params.path(&["_meta", tasks::RELATED, "taskId"])),
             ),
+            meta: match frame.is_stateless {
+                true => Meta::of(message, params),
+                false => Meta::default(),
+            },
             basis: Basis::default(),
             level: match params {
                 Some(params) if frame.is_stateless => {
@@ -221,10 +229,15 @@ pub(crate) struct Deep {
     pub(crate) logs: LogStreams,
     /// Server: for whom pages may be kept.
     pub(crate) scopes: Scopes,
+    /// What was told outside sessions.
+    pub(crate) outside: Option<Box<Outside>>,
 }
 
 impl Deep {
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        if let Some(outside) = &self.outside {
+            outside.encode(encoder);
+        }
         for list in [&self.own, &self.inn] {
             encoder.word(0x6465_6570 << 32 | list.len() as u64);
             for asked in list.iter() {
@@ -235,6 +248,7 @@ impl Deep {
                 encoder.key(asked.related);
                 let params = asked.params.as_deref().map_or(Key::ABSENT, Key::text);
                 encoder.key(params);
+                asked.meta.encode(encoder);
                 encoder.word(
                     u64::from(asked.fact.0) << 16
                         | asked.level.word() << 12

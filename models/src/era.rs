@@ -5,6 +5,7 @@ use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Finding;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision, Version};
+use mcpsim_traces::tape::Value;
 
 use crate::deep::log_streams::Level;
 use crate::idset::Used;
@@ -302,6 +303,28 @@ impl Part {
 
     // Findings that wait.
 
+    /// What findings on an answer wait for, where its server has not shown what it knows: in the older form,
+    /// or with an error, it is a fault unless a session follows. A refused probe, and one for want of a
+    /// handshake, tell of an older server.
+    #[cold]
+    pub(crate) fn awaits(&self, cx: &Cx<'_>, message: &Message, is_by: bool) -> Awaits {
+        let asked = match is_by {
+            true => self.find_in(message.id).ok().map(|at| self.inn[at].method),
+            false => self.find_own(message.id).ok().map(|at| self.own[at].method),
+        };
+        let is_probe = asked == Some(Method::ServerDiscover);
+        let is_older = message.kind == Kind::Error
+            && (is_probe
+                || cx
+                    .body
+                    .and_then(|body| body.get("error"))
+                    .is_some_and(wants_handshake));
+        match self.handshake_begun() || is_older {
+            true => Awaits::Proof,
+            false => Awaits::Newer,
+        }
+    }
+
     /// Keeps what the frame's era does not settle.
     #[cold]
     pub(crate) fn keep_held(&mut self, ledger: &mut Ledger) {
@@ -398,6 +421,15 @@ fn unmarked(held: &[Held]) -> Vec<Vec<u32>> {
         .iter()
         .filter(|one| one.finding.rule == RESULT_TYPE_PRESENT.id);
     marks.map(|one| one.finding.frames.clone()).collect()
+}
+
+/// Whether an error complains of a missing handshake.
+pub(crate) fn wants_handshake(error: Value<'_>) -> bool {
+    let says = |value: Value<'_>| {
+        let text = value.raw().to_ascii_lowercase();
+        contains(&text, b"initializ") || contains(&text, b"initialis")
+    };
+    error.get("message").is_some_and(says)
 }
 
 /// Whether a rule applies to frames of versions that are not known here.

@@ -34,6 +34,7 @@ const FILES: &[&str] = &[
     include_str!("../cases/stateless-envelope.md"),
     include_str!("../cases/stateless-correlation.md"),
     include_str!("../cases/stateless-versioning.md"),
+    include_str!("../cases/stateless-eras.md"),
     include_str!("../cases/stateless-discovery.md"),
     include_str!("../cases/stateless-request-meta.md"),
     include_str!("../cases/stateless-result-type.md"),

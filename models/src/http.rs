@@ -10,7 +10,7 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::tape::Value;
 
-use crate::era::Era;
+use crate::era::{Awaits, Era};
 use crate::ledger::{Ledger, bit};
 use crate::observer::{LogEvent, LogWhat, ObserverOptions, Seen, outside};
 use crate::part::{Knows, Part, flag, open};
@@ -72,7 +72,10 @@ impl Scene<'_> {
         let mut cx = outside(self.ledger, party, self.options.link);
         cx.frame = fault.frames.last().copied().unwrap_or(0);
         cx.now_ms = self.now_ms;
-        cx.has_session = part.handshake_begun();
+        cx.awaits = match part.handshake_begun() {
+            true => Awaits::Proof,
+            false => Awaits::Newer,
+        };
         cx.set_era(match fault.is_stateless {
             true if is_unproven => Era::Unproven,
             true => Era::Stateless,

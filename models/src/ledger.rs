@@ -212,8 +212,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) era: Era,
     /// The frame stands outside any session: revision 2026-07-28 or later governs it.
     pub(crate) is_stateless: bool,
-    /// The party's link has seen a handshake, or may have before the recording.
-    pub(crate) has_session: bool,
+    /// What findings wait for where the server has not shown what it knows.
+    pub(crate) awaits: Awaits,
     pub(crate) slips: &'a [&'a str],
     /// Milliseconds of the log; 0 where no time is kept.
     pub(crate) now_ms: u32,
@@ -235,7 +235,7 @@ impl Cx<'_> {
             base: self.base + member.at,
             era: Era::Session,
             is_stateless: false,
-            has_session: false,
+            awaits: Awaits::Proof,
             slips: self.slips,
             now_ms: self.now_ms,
             refused: self.refused,
@@ -272,10 +272,7 @@ impl Cx<'_> {
         match self.era {
             Era::Foreign if !rule(finding.rule).is_some_and(is_of_all_versions) => {}
             Era::Unproven if !is_form => {
-                let awaits = match self.has_session {
-                    true => Awaits::Proof,
-                    false => Awaits::Newer,
-                };
+                let awaits = self.awaits;
                 self.ledger.held.push(Held { awaits, finding });
             }
             _ => self.ledger.add(finding),

@@ -10,7 +10,7 @@ use mcpsim_traces::judge::{
 use mcpsim_traces::message::{Kind, Message, Method};
 use mcpsim_traces::scan::Scanner;
 
-use crate::era::{Era, Light};
+use crate::era::{Awaits, Era, Light};
 use crate::hangs::{self, End, Reason, Report, Silence};
 use crate::ledger::{Cx, Ledger, Outcome, Summary};
 use crate::observer::body_of;
@@ -88,7 +88,7 @@ impl Monitor {
             base: 0,
             era: Era::Session,
             is_stateless: false,
-            has_session: false,
+            awaits: Awaits::Proof,
             slips: sight.slips,
             now_ms: 0,
             refused: false,
@@ -107,7 +107,7 @@ impl Monitor {
             base: 0,
             era: Era::Session,
             is_stateless: false,
-            has_session: false,
+            awaits: Awaits::Proof,
             slips: &[],
             now_ms: 0,
             refused: false,

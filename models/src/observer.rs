@@ -9,7 +9,7 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::{Scanner, white};
 use mcpsim_traces::tape::Value;
 
-use crate::era::{Era, Light};
+use crate::era::{Awaits, Era, Light};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary, bit};
@@ -311,7 +311,7 @@ impl Observer {
             base: seen.base,
             era: Era::Session,
             is_stateless: false,
-            has_session: false,
+            awaits: Awaits::Proof,
             slips,
             now_ms: self.now_ms,
             refused,
@@ -385,6 +385,10 @@ impl Observer {
         self.end_runs(event.by);
         if !matches!(event.what, LogWhat::Stall) {
             self.end_tail(event);
+        }
+        if event.by == Role::Client && event.what != LogWhat::Stall && event.stream.is_none() {
+            let mut cx = outside(&mut self.ledger, self.options.client, self.options.link);
+            self.client.judge_given_up(&mut cx);
         }
         let is_orderly = match self.closed_first {
             // Who closes first leaves everything open, in both directions.
@@ -764,6 +768,7 @@ impl Observer {
         let is_handshake = seen.message.method == Method::Initialize;
         if !is_handshake && seen.message.method != Method::ServerDiscover {
             self.server.rare().first_id = seen.message.id;
+            self.client.rare().first_id = seen.message.id;
         }
         let Start::Joined { first, from, name } = start else {
             return;
@@ -790,7 +795,7 @@ impl Observer {
             base: 0,
             era: Era::Session,
             is_stateless: false,
-            has_session: false,
+            awaits: Awaits::Proof,
             slips: &[],
             now_ms: 0,
             refused: false,
@@ -1155,7 +1160,7 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         base: 0,
         era: Era::Session,
         is_stateless: false,
-        has_session: false,
+        awaits: Awaits::Proof,
         slips: &[],
         now_ms: 0,
         refused: false,

@@ -328,6 +328,8 @@ pub(crate) struct Rare {
     /// frame was a notification.
     pub(crate) named: Vec<(Key, FrameNo)>,
     pub(crate) one_way: Vec<(Stream, FrameNo)>,
+    /// What could not be read: bits of [`crate::rules::stateless::errors::unread`].
+    pub(crate) unread_kinds: u8,
     /// The id of the first request of a recording that may begin in the middle, outside any session.
     pub(crate) first_id: Key,
     /// A run of lines that are no messages.
@@ -645,12 +647,14 @@ impl Part {
     #[inline]
     pub(crate) fn by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let mut seen = bit(When::FRAME) | bit(When::LINE);
-        cx.has_session = self.handshake_begun();
         if self.rare.is_some() {
             cx.set_era(self.era_of_rest());
             self.settle_run_before(cx, message);
         }
         cx.set_era(self.era_of(cx, message, true));
+        if cx.era == Era::Unproven {
+            cx.awaits = self.awaits(cx, message, true);
+        }
         self.mark_era(cx, message, true);
         let is_bad = message.conditions.intersects(BAD);
         if !message.conditions.is_empty() || message.kind == Kind::Error {
@@ -723,11 +727,14 @@ impl Part {
     #[inline]
     pub(crate) fn toward(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let fact = self.now();
-        cx.has_session = self.handshake_begun();
         cx.set_era(self.era_of(cx, message, false));
+        if cx.era == Era::Unproven {
+            cx.awaits = self.awaits(cx, message, false);
+        }
         self.mark_era(cx, message, false);
         self.flags &= !(flag::LAST_IN_CANCEL | flag::LAST_IN_RACE);
         let is_bad = message.conditions.intersects(BAD);
+        let unreadable = self.unreadable;
         match message.kind {
             Kind::Request => {
                 self.request_toward(cx, message, fact, is_bad);
@@ -762,6 +769,9 @@ impl Part {
             if message.has(Condition::DuplicateMember) && message.kind != Kind::Batch {
                 self.doubled(cx, message);
             }
+        }
+        if self.unreadable != unreadable && self.role == Role::Server {
+            self.note_unreadable(message);
         }
         if !cx.ledger.held.is_empty() {
             self.keep_held(cx.ledger);
@@ -1483,7 +1493,7 @@ mod tests {
                     base: 0,
                     era: Era::Session,
                     is_stateless: false,
-                    has_session: false,
+                    awaits: crate::era::Awaits::Proof,
                     slips: &[],
                     now_ms: 0,
                     refused: false,
@@ -1518,7 +1528,7 @@ mod tests {
                 base: 0,
                 era: Era::Session,
                 is_stateless: false,
-                has_session: false,
+                awaits: crate::era::Awaits::Proof,
                 slips: &[],
                 now_ms: number,
                 refused: false,

@@ -690,6 +690,7 @@ const GROUPS: &[&[Rule]] = &[
     stateless::envelope::ROWS,
     stateless::correlation::ROWS,
     stateless::versioning::ROWS,
+    stateless::eras::ROWS,
     stateless::discovery::ROWS,
     stateless::request_meta::ROWS,
     stateless::result_type::ROWS,

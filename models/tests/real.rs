@@ -17,7 +17,6 @@ const FAULTS_NOT_YET: &[(&str, &str)] = &[
     ("B036", "tool-call-params"),
     ("B058", "content-type-in-revision"),
     ("B129", "log-message-fields"),
-    ("B135", "era-fallback-any-error"),
 ];
 
 #[test]

@@ -488,6 +488,11 @@ impl Capabilities {
         self.0 &= !(1 << capability as u32);
     }
 
+    /// Adds all of those.
+    pub fn add(&mut self, others: Capabilities) {
+        self.0 |= others.0;
+    }
+
     /// Whether it is declared.
     #[inline]
     pub fn has(self, capability: Capability) -> bool {

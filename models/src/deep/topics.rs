@@ -5,27 +5,38 @@ use mcpsim_traces::message::Method;
 use crate::ledger::Cx;
 use crate::part::Part;
 use crate::rules::stateless::{
-    caching, client_features, logging, mrtr, request_meta, result_type, subscriptions,
-    tasks_extension,
+    caching, capability, client_features, discovery, eras, errors, logging, mrtr, request_meta,
+    result_type, subscriptions, tasks_extension, versioning,
 };
 use crate::rules::{asks, elicitation, sampling, tasks};
 use crate::rules::{flood, listing, log_levels, refusals, tool_calls, updates};
 
-use super::{Deep, Frame, Topic};
+use super::{Deep, Frame, Hook, Topic, discover};
 
 /// Where a topic learns nothing from what goes to the party.
 pub(crate) fn ignore(_: &mut Part, _: &mut Deep, _: &mut Cx<'_>, _: &Frame<'_>) {}
 
+/// A topic that learns nothing from what goes to the party.
+const fn judging(by: Hook) -> Topic {
+    Topic { by, toward: ignore }
+}
+
 /// The topics of every frame outside sessions, before those of its method.
 pub(crate) const STATELESS: &[Topic] = &[
     Topic {
-        by: request_meta::by,
-        toward: ignore,
+        by: discover::by,
+        toward: discover::toward,
     },
+    judging(request_meta::by),
+    judging(result_type::by),
+    judging(capability::by),
+    judging(discovery::by),
     Topic {
-        by: result_type::by,
-        toward: ignore,
+        by: versioning::by,
+        toward: versioning::toward,
     },
+    judging(errors::by),
+    eras::TOPIC,
     tasks_extension::TOPIC,
     mrtr::TOPIC,
     subscriptions::TOPIC,
@@ -34,16 +45,16 @@ pub(crate) const STATELESS: &[Topic] = &[
 ];
 
 /// The topics of every frame inside sessions that is no error, before those of its method.
-pub(crate) const SESSION: &[Topic] = &[tasks::TOPIC];
+pub(crate) const SESSION: &[Topic] = &[eras::SESSION, tasks::TOPIC];
 
 /// The topics of every error inside sessions, before those of its method.
-pub(crate) const ERRORS: &[Topic] = &[tasks::TOPIC, elicitation::URL_REQUIRED];
+pub(crate) const ERRORS: &[Topic] = &[eras::SESSION, tasks::TOPIC, elicitation::URL_REQUIRED];
 
 /// The topics of that method: its calls and their answers.
 pub(crate) fn of(method: Method) -> &'static [Topic] {
     use Method as M;
     match method {
-        M::Initialize => &[asks::HANDSHAKE],
+        M::Initialize => &[eras::HANDSHAKE, asks::HANDSHAKE],
         M::SamplingCreateMessage => &[sampling::TOPIC],
         M::ElicitationCreate => &[elicitation::TOPIC],
         M::ElicitationComplete => &[elicitation::COMPLETE],

@@ -44,7 +44,7 @@ pub(crate) const ERROR_CODE_RESERVED_RANGE: Rule = Rule {
     tier: 2,
     needs: Needs::Frame,
     when: When::RESPONSE,
-    twin: "",
+    twin: "err-custom-range",
 };
 
 pub(crate) const PARSE_ERROR_ANSWER: Rule = Rule {

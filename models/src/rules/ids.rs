@@ -335,6 +335,12 @@ impl Part {
             }
             return Taken::New;
         }
+        if is_settled && own.flags & open::STATELESS != 0 {
+            // It belonged to no session: there it is free again.
+            self.drop_own(at);
+            self.issued.insert(own.id);
+            return Taken::New;
+        }
         if is_settled {
             self.drop_own(at);
             let text = format!(
@@ -389,7 +395,10 @@ impl Part {
             return;
         }
         if self.unreadable > 0 {
-            self.unreadable_answered(cx, message);
+            match cx.is_stateless {
+                true => self.newer_unreadable_answered(cx, message),
+                false => self.unreadable_answered(cx, message),
+            }
             // A full counter has lost count.
             if self.unreadable < u8::MAX {
                 self.unreadable -= 1;

@@ -6,6 +6,7 @@ pub(crate) mod client_features;
 pub(crate) mod correlation;
 pub(crate) mod discovery;
 pub(crate) mod envelope;
+pub(crate) mod eras;
 pub(crate) mod errors;
 pub(crate) mod http_headers;
 pub(crate) mod logging;

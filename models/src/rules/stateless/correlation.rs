@@ -150,7 +150,7 @@ const NAMED_MAX: usize = 32;
 
 /// Whether that side may send that method under 2026-07-28: no requests come from servers, and fewer
 /// notifications from clients than before.
-fn may_send_newer(role: Role, method: Method) -> bool {
+pub(crate) fn may_send_newer(role: Role, method: Method) -> bool {
     match method {
         Method::Progress => role == Role::Server,
         Method::TasksGet | Method::TasksCancel | Method::TasksUpdate => role == Role::Client,
@@ -247,7 +247,8 @@ impl Part {
 
     /// Whether the client ever said that it knows an extension.
     fn has_extensions(&self) -> bool {
-        false
+        let outside = self.deep.as_ref().and_then(|deep| deep.outside.as_ref());
+        outside.is_some_and(|outside| !outside.extensions.is_empty())
     }
 
     /// Judges who sends a request outside any session.
