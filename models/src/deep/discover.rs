@@ -190,6 +190,8 @@ pub(crate) struct Outside {
     pub(crate) began: Option<(Method, FrameNo)>,
     /// Client: the first answer that only a server of 2026-07-28 gives.
     pub(crate) proof: Option<(Fact, FrameNo)>,
+    /// Client: that answer came to a server/discover, or was an error with a code of its own.
+    pub(crate) is_plain: bool,
     /// Client: it went on after that.
     pub(crate) is_past: bool,
     /// Client: something gave it a reason to fall back to an older revision.
@@ -246,7 +248,11 @@ impl Outside {
         let proof = self.proof.map_or(0, |(fact, _)| u64::from(fact.0));
         let code = self.probe.map_or(0, |(_, _, code)| code as u64);
         encoder.word(
-            proof << 16 | began << 8 | u64::from(self.is_past) << 1 | u64::from(self.has_reason),
+            proof << 16
+                | began << 8
+                | u64::from(self.is_plain) << 2
+                | u64::from(self.is_past) << 1
+                | u64::from(self.has_reason),
         );
         encoder.word(code);
     }

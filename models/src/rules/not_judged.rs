@@ -56,6 +56,18 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Who opens a page, and when, is not in the frames.",
     ),
     row(
+        "env-unknown-method-note",
+        "Nothing to report: an extension may define methods of its own, and refusing them is right.",
+    ),
+    row(
+        "era-cached",
+        "A second server/discover may ask for fresh capabilities as well as probe; its frame does not tell which.",
+    ),
+    row(
+        "era-legacy-result-without-type",
+        "How a client reads a result is not in its frames.",
+    ),
+    row(
         "error-after-success-effect",
         "Nothing to report: an error settles a request as a result does, which every rule about answers follows.",
     ),
@@ -82,6 +94,14 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "http-origin-checked",
         "Which origins are foreign to a server is known only to whoever tries one.",
+    ),
+    row(
+        "id-reuse-after-completion-note",
+        "Nothing to report: once it is answered an id is free again.",
+    ),
+    row(
+        "identity-not-for-behaviour",
+        "Only the same session under two names shows it, which is two logs.",
     ),
     row(
         "init-error-is-legal",
@@ -118,6 +138,10 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "responses-any-order",
         "Nothing to report: answers come in any order.",
+    ),
+    row(
+        "result-type-unknown-rejected",
+        "What a client makes of a result that it has to refuse is not in its frames.",
     ),
     row(
         "roots-boundaries",
@@ -182,6 +206,10 @@ pub const NOT_JUDGED: &[NotJudged] = &[
     row(
         "version-latest-offered",
         "Which versions a peer can speak is not in its frames.",
+    ),
+    row(
+        "version-legacy-in-modern-meta",
+        "Nothing to report: what an older version means in the newer form is not laid down.",
     ),
     row(
         "version-same-when-supported",

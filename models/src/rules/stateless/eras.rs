@@ -166,6 +166,8 @@ fn learn_answer(part: &Part, deep: &mut Deep, cx: &Cx<'_>, frame: &Frame<'_>) {
     }
     if outside.proof.is_none() {
         outside.proof = Some((frame.fact, cx.frame));
+        outside.is_plain =
+            frame.message.kind == Kind::Error || frame.method == Method::ServerDiscover;
     }
 }
 
@@ -230,18 +232,22 @@ impl Part {
         }
         match known.proof {
             Some((fact, frame)) if !known.has_reason => {
+                let is_at_once = known.is_plain && !known.is_past;
                 // Behind one endpoint another client may begin its session.
-                let is_own = self.link == LinkKind::Pipe || self.mode == Mode::Exact;
+                let is_own = match self.link {
+                    LinkKind::Pipe => true,
+                    LinkKind::Http => is_at_once && self.mode == Mode::Exact,
+                };
                 if self.knows(fact) != Knows::Must || !is_own {
                     return;
                 }
                 let frames = [frame, cx.frame];
-                let (rule, text) = match known.is_past {
-                    true => (
+                let (rule, text) = match is_at_once {
+                    false => (
                         &NO_INITIALIZE,
                         "initialize, though requests without a handshake were answered before",
                     ),
-                    false => (
+                    true => (
                         &ERA_NO_FALLBACK_AFTER_MODERN_ERROR,
                         "initialize after an answer that only a server of 2026-07-28 gives",
                     ),

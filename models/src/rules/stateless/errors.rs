@@ -159,18 +159,22 @@ fn explains(part: &Part, asked: &Asked, code: i64) -> bool {
     }
 }
 
-/// Whether the request lacks what its method is about.
-fn lacks_param(asked: &Asked) -> bool {
-    let has_subject = matches!(
-        asked.method,
+/// Whether requests of that method name what they are about.
+pub(crate) fn has_subject(method: Method) -> bool {
+    matches!(
+        method,
         Method::ToolsCall
             | Method::PromptsGet
             | Method::ResourcesRead
             | Method::TasksGet
             | Method::TasksUpdate
             | Method::TasksCancel
-    );
-    has_subject && !asked.subject.is_present() && asked.params.is_some()
+    )
+}
+
+/// Whether the request lacks what its method is about.
+fn lacks_param(asked: &Asked) -> bool {
+    has_subject(asked.method) && !asked.subject.is_present() && asked.params.is_some()
 }
 
 impl Part {

@@ -11,6 +11,7 @@ use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{Knows, Part, flag};
 use crate::rules::envelope::is_in;
+use crate::rules::stateless::errors::has_subject;
 use crate::rules::{
     Basis, Category, Level, Needs, Rule, STATELESS_MUST, STATELESS_SHOULD, Side, When,
 };
@@ -218,7 +219,8 @@ impl Part {
         let is_error = frame.message.kind == Kind::Error;
         let is_explained = match code {
             -32601 => asked.method == Method::Unknown || is_removed(asked.method),
-            -32602 => !asked.meta.is_whole || !asked.subject.is_present(),
+            // What it is about may be unknown to the server.
+            -32602 => !asked.meta.is_whole || has_subject(asked.method),
             -32020 => self.link == LinkKind::Http,
             // Whoever may not ask at all.
             _ => cx.refused && (-32019..=-32000).contains(&code),
