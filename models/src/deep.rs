@@ -20,8 +20,8 @@ use crate::rules::flood::Floods;
 use crate::rules::{When, listing as lists, pagination, payload};
 
 pub(crate) mod digest;
-pub(crate) mod exchanges;
 pub(crate) mod discover;
+pub(crate) mod exchanges;
 pub(crate) mod instant;
 pub(crate) mod levels;
 pub(crate) mod listing;
@@ -34,8 +34,8 @@ pub(crate) mod tasks;
 pub(crate) mod tasks_ext;
 pub(crate) mod topics;
 
-use exchanges::Exchanges;
 pub(crate) use discover::{Meta, Outside};
+use exchanges::Exchanges;
 use levels::Levels;
 use listing::{Basis, Listings};
 use log_streams::{Level, LogStreams};

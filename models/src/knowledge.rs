@@ -146,7 +146,7 @@ fn list(verb: &str, all: &[String], more: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    
+
     use crate::examples::{How, judge, spell_out};
 
     /// What the party knew when it broke the rule.

@@ -1037,10 +1037,11 @@ impl Observer {
         }
         for id in self.asked_on(event.stream) {
             if let Ok(at) = self.client.find_own(id)
-                && self.client.own[at].flags & open::STATELESS != 0 {
-                    self.client.own[at].flags |= open::CANCELLED;
-                    self.server.drop_subscription(id);
-                }
+                && self.client.own[at].flags & open::STATELESS != 0
+            {
+                self.client.own[at].flags |= open::CANCELLED;
+                self.server.drop_subscription(id);
+            }
         }
     }
 

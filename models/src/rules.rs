@@ -421,78 +421,78 @@ impl When {
     /// A server-sent event.
     pub(crate) const SSE: When = When(31);
     /// A page of a list that is not the last.
-    pub(crate) const PAGE: When = When(40);
+    pub(crate) const PAGE: When = When(32);
     /// The last page of a list.
-    pub(crate) const WHOLE_LIST: When = When(41);
+    pub(crate) const WHOLE_LIST: When = When(33);
     /// The result of a tool whose outputSchema is known.
-    pub(crate) const OUTPUT_SCHEMA: When = When(42);
+    pub(crate) const OUTPUT_SCHEMA: When = When(34);
     /// Any frame outside sessions.
-    pub(crate) const STATELESS_FRAME: When = When(50);
+    pub(crate) const STATELESS_FRAME: When = When(35);
     /// A request or a notification outside any session.
-    pub(crate) const STATELESS_CALL: When = When(51);
+    pub(crate) const STATELESS_CALL: When = When(36);
     /// A notification outside any session.
-    pub(crate) const STATELESS_NOTIFICATION: When = When(52);
+    pub(crate) const STATELESS_NOTIFICATION: When = When(37);
     /// A response outside any session.
-    pub(crate) const STATELESS_RESPONSE: When = When(53);
+    pub(crate) const STATELESS_RESPONSE: When = When(38);
     /// Tools in a sampling request.
-    pub(crate) const SAMPLING_TOOLS: When = When(32);
+    pub(crate) const SAMPLING_TOOLS: When = When(39);
     /// A request of the server that its client has to refuse.
-    pub(crate) const MISASKED: When = When(33);
+    pub(crate) const MISASKED: When = When(40);
     /// An elicitation by URL.
-    pub(crate) const BY_URL: When = When(34);
+    pub(crate) const BY_URL: When = When(41);
     /// The error that asks for an elicitation by URL.
-    pub(crate) const URL_REQUIRED: When = When(35);
+    pub(crate) const URL_REQUIRED: When = When(42);
     /// A sampling request inside a result.
-    pub(crate) const SAMPLING_INSIDE: When = When(36);
+    pub(crate) const SAMPLING_INSIDE: When = When(43);
     /// An elicitation inside a result.
-    pub(crate) const ELICITATION_INSIDE: When = When(37);
+    pub(crate) const ELICITATION_INSIDE: When = When(44);
     /// An answer to an elicitation inside a request.
-    pub(crate) const ELICITED_INSIDE: When = When(38);
+    pub(crate) const ELICITED_INSIDE: When = When(45);
     /// A result outside any session that a client may keep.
-    pub(crate) const CACHEABLE: When = When(40);
+    pub(crate) const CACHEABLE: When = When(46);
     /// A page of a list whose cursor came with an earlier page.
-    pub(crate) const PAGE_SCOPE: When = When(41);
+    pub(crate) const PAGE_SCOPE: When = When(47);
     /// A log message outside any session.
-    pub(crate) const STATELESS_LOG: When = When(42);
+    pub(crate) const STATELESS_LOG: When = When(48);
     /// A request that asks for log messages of a level that is none.
-    pub(crate) const BAD_LEVEL: When = When(43);
+    pub(crate) const BAD_LEVEL: When = When(49);
     /// A progress notification outside any session.
-    pub(crate) const STATELESS_PROGRESS: When = When(44);
+    pub(crate) const STATELESS_PROGRESS: When = When(50);
     /// A progress token outside any session.
-    pub(crate) const STATELESS_TOKEN: When = When(45);
+    pub(crate) const STATELESS_TOKEN: When = When(51);
     /// A cancellation outside any session.
-    pub(crate) const STATELESS_CANCEL: When = When(46);
+    pub(crate) const STATELESS_CANCEL: When = When(52);
     /// Progress or a log message outside any session.
-    pub(crate) const STATELESS_SCOPED: When = When(47);
+    pub(crate) const STATELESS_SCOPED: When = When(53);
     /// A requestState.
-    pub(crate) const REQUEST_STATE: When = When(48);
+    pub(crate) const REQUEST_STATE: When = When(54);
 
     /// The head of a POST.
-    pub(crate) const HTTP_POST: When = When(50);
+    pub(crate) const HTTP_POST: When = When(55);
     /// The status of an answer.
-    pub(crate) const HTTP_ANSWER: When = When(51);
+    pub(crate) const HTTP_ANSWER: When = When(56);
     /// The head of a GET.
-    pub(crate) const HTTP_GET: When = When(52);
+    pub(crate) const HTTP_GET: When = When(57);
     /// A session id in a header.
-    pub(crate) const HTTP_SESSION: When = When(53);
+    pub(crate) const HTTP_SESSION: When = When(58);
     /// An answer that is a stream of events.
-    pub(crate) const HTTP_STREAM: When = When(54);
+    pub(crate) const HTTP_STREAM: When = When(59);
     /// The acknowledgement of a notification or response.
-    pub(crate) const HTTP_ONE_WAY: When = When(55);
+    pub(crate) const HTTP_ONE_WAY: When = When(60);
     /// A token, or the demand for one.
-    pub(crate) const HTTP_TOKEN: When = When(56);
+    pub(crate) const HTTP_TOKEN: When = When(61);
     /// An endpoint event of 2024-11-05.
-    pub(crate) const OLD_SSE: When = When(57);
+    pub(crate) const OLD_SSE: When = When(62);
     /// A Last-Event-ID header.
-    pub(crate) const HTTP_RESUMED: When = When(58);
+    pub(crate) const HTTP_RESUMED: When = When(63);
     /// The head of a request outside any session.
-    pub(crate) const STATELESS_HTTP: When = When(59);
+    pub(crate) const STATELESS_HTTP: When = When(104);
     /// The end of an exchange.
-    pub(crate) const HTTP_END: When = When(60);
+    pub(crate) const HTTP_END: When = When(105);
     /// The end of the server's input.
-    pub(crate) const INPUT_END: When = When(62);
+    pub(crate) const INPUT_END: When = When(106);
     /// A head inside a session of a revision with the version header.
-    pub(crate) const HTTP_VERSION: When = When(61);
+    pub(crate) const HTTP_VERSION: When = When(107);
 
     /// A request or notification of that method.
     pub(crate) const fn call(method: Method) -> When {

@@ -224,15 +224,14 @@ pub(crate) fn judge_fit<'a>(
             let text = "the answer to an elicitation by url has content; what the user enters there does not pass through the client";
             tell(&ELICIT_URL_CONTENT, Some(content), text.to_string());
         }
-        (Mode::Form, Some(content)) if !is_accepted
-            && content.members().next().is_some() => {
-                let text = "the user did not accept, and the answer has content all the same";
-                tell(
-                    &ELICIT_CONTENT_WITH_DECLINE,
-                    Some(content),
-                    text.to_string(),
-                );
-            }
+        (Mode::Form, Some(content)) if !is_accepted && content.members().next().is_some() => {
+            let text = "the user did not accept, and the answer has content all the same";
+            tell(
+                &ELICIT_CONTENT_WITH_DECLINE,
+                Some(content),
+                text.to_string(),
+            );
+        }
         (Mode::Form, content) if is_accepted => {
             let Some(schema) = params.get("requestedSchema") else {
                 return;

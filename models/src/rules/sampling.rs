@@ -143,11 +143,12 @@ pub(crate) fn answered(
 pub(crate) fn judge_result<'a>(walk: &mut Walk<'a>, result: Value<'a>) {
     walk.object(result, &shapes::RESULT, &SAMPLING_RESULT_SHAPE);
     if let Some(role) = result.get("role").filter(|role| role.is("user"))
-        && !walk.is_stateless() {
-            walk.flaw_at(&SAMPLING_RESULT_SHAPE, Severity::Note, role, || {
-                "a sampling result speaks as the user; a model speaks as the assistant".to_string()
-            });
-        }
+        && !walk.is_stateless()
+    {
+        walk.flaw_at(&SAMPLING_RESULT_SHAPE, Severity::Note, role, || {
+            "a sampling result speaks as the user; a model speaks as the assistant".to_string()
+        });
+    }
     if !walk.every(Revision::V2025_11_25, Revision::V2026_07_28) {
         return;
     }
@@ -278,14 +279,17 @@ fn refused(part: &mut Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, ask
     // Only these cannot have another reason than the request itself.
     let is_vague = matches!(code, -32600 | -32603 | -32700);
     let has_tools = Declared::of_session(part, deep).tools == Told::Yes;
-    if frame.revision == Some(Revision::V2025_11_25) && is_vague && has_tools
-        && asked.read_params(has_refusable_tools) == Some(true) {
-            cx.ledger.saw(bit(When::MISASKED));
-            let text = format!(
-                "a sampling request with missing or mixed tool results is refused with {code}; the code for that is -32602"
-            );
-            return part.broken(cx, &SAMPLING_TOOL_FAULT_REFUSED, &frames, text);
-        }
+    if frame.revision == Some(Revision::V2025_11_25)
+        && is_vague
+        && has_tools
+        && asked.read_params(has_refusable_tools) == Some(true)
+    {
+        cx.ledger.saw(bit(When::MISASKED));
+        let text = format!(
+            "a sampling request with missing or mixed tool results is refused with {code}; the code for that is -32602"
+        );
+        return part.broken(cx, &SAMPLING_TOOL_FAULT_REFUSED, &frames, text);
+    }
     let message = frame.payload.and_then(|error| error.get("message"));
     if code != -1 && message.is_some_and(is_users_refusal) {
         let text = format!(

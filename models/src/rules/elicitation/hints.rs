@@ -17,13 +17,14 @@ pub(crate) fn judge_form<'a>(walk: &mut Walk<'a>, params: Value<'a>) {
         .get("requestedSchema")
         .and_then(|schema| schema.get("properties"));
     if let Some(text) = message.and_then(text)
-        && asks_for_secret(&text) {
-            let value = message.unwrap_or(params);
-            walk.flaw(&ELICIT_SENSITIVE, value, || {
-                "the message of a form seems to ask for a secret; those are asked for by url"
-                    .to_string()
-            });
-        }
+        && asks_for_secret(&text)
+    {
+        let value = message.unwrap_or(params);
+        walk.flaw(&ELICIT_SENSITIVE, value, || {
+            "the message of a form seems to ask for a secret; those are asked for by url"
+                .to_string()
+        });
+    }
     judge_links(walk, params);
     for (name, property) in properties.into_iter().flat_map(Value::members) {
         if is_secret(name, property) {

@@ -42,10 +42,11 @@ fn toward(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) 
         (Kind::Request, Method::SubscriptionsListen) => listen(part, deep, cx, frame),
         (Kind::Notification, Method::Cancelled) => {
             if let Some(one) = deep.subscriptions.find_mut(frame.message.token)
-                && !one.cancel.is_some() {
-                    one.cancel = frame.fact;
-                    one.cancel_frame = cx.frame;
-                }
+                && !one.cancel.is_some()
+            {
+                one.cancel = frame.fact;
+                one.cancel_frame = cx.frame;
+            }
         }
         _ => {}
     }
