@@ -220,8 +220,6 @@ pub(crate) mod once {
     pub(crate) const EXTENSION: u32 = 6;
     /// The capability `tasks` of older revisions.
     pub(crate) const TASKS: u32 = 7;
-    /// Roots, sampling, logging.
-    pub(crate) const DEPRECATED: u32 = 8;
 }
 
 impl Outside {

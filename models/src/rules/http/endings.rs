@@ -30,7 +30,8 @@ pub(crate) const HTTP_SSE_CLOSE_EARLY: Rule = Rule {
     severity_by: &[(Revision::V2025_11_25, Severity::Note)],
     side: Side::Server,
     source: "2025-06-18 basic/transports (Sending Messages to the Server)",
-    says: "The server keeps a request's stream open until the response is sent; since 2025-11-25 it may close the connection once an event had an id.",
+    says: "The server keeps a request's stream open until the response is sent; \
+        since 2025-11-25 it may close the connection once an event had an id.",
     why: "Without an event id the client has no way to ask for the rest.",
     when: When::HTTP_END,
     ..HTTP_SHOULD

@@ -297,7 +297,8 @@ impl Exchanges {
             Fault::new(Role::Client, &HTTP_REISSUE_NEW_ID, &frames, text)
         } else {
             let text = format!(
-                "{what} {id} is posted once more after its stream broke, perhaps by the HTTP library; a stream is gone on with by GET and Last-Event-ID"
+                "{what} {id} is posted once more after its stream broke, perhaps by the HTTP library; \
+                    a stream is gone on with by GET and Last-Event-ID"
             );
             Fault::new(Role::Client, &HTTP_RESUME_WITH_GET, &frames, text)
         };

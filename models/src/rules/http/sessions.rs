@@ -367,7 +367,8 @@ impl Exchanges {
             }
             HowDead::Exited => {
                 let text = format!(
-                    "a request of a session from before the server ended is answered with {status}; a session that is gone is answered with 404"
+                    "a request of a session from before the server ended is answered with {status}; \
+                        a session that is gone is answered with 404"
                 );
                 Fault::new(Role::Server, rule, &frames, text).unsure()
             }

@@ -10,7 +10,6 @@ use crate::deep::{Asked, Deep, Frame};
 use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{Knows, Part};
-use crate::rules::stateless::eras::ERA_DUAL_SERVER_SEPARATION;
 use crate::rules::{
     Basis, Category, Level, Needs, Rule, STATELESS_MUST, STATELESS_NOTE, STATELESS_SHOULD, Side,
     When,
@@ -69,7 +68,7 @@ pub(crate) const CAPS_LEGACY_TASKS_KEY: Rule = Rule {
     level: Level::Must,
     side: Side::Server,
     when: When::STATELESS_FRAME,
-    source: "2026-07-28 seps/2663-tasks-extension (Backward Compatibility)",
+    source: "SEP-2663 tasks-extension (Backward Compatibility)",
     says: "Tasks are declared as an extension, not as the capability that they were.",
     why: "A client of this revision takes the server for one without tasks; an older one would use methods that are gone.",
     ..STATELESS_SHOULD
@@ -191,23 +190,8 @@ const KINDS: &[(&str, Method)] = &[
     ("resourceSubscriptions", Method::ResourcesUpdated),
 ];
 
-/// The rule that an answer breaks by what its request does not declare: its own, or a wider one where
-/// another request or the handshake of a session did declare it.
-pub(crate) fn undeclared(
-    part: &Part,
-    deep: &Deep,
-    capability: Capability,
-    rule: &'static Rule,
-) -> &'static Rule {
-    let outside = deep.outside.as_ref();
-    match () {
-        () if outside.is_some_and(|outside| outside.declared.has(capability)) => &CAPS_NOT_INFERRED,
-        () if part.theirs.has(capability) => &ERA_DUAL_SERVER_SEPARATION,
-        () => rule,
-    }
-}
-
-/// As [`undeclared`], for an extension.
+/// The rule that an answer breaks by an extension that its request does not declare: its own, or a wider one
+/// where an earlier request did declare it.
 pub(crate) fn undeclared_extension(deep: &Deep, name: &str, rule: &'static Rule) -> &'static Rule {
     let outside = deep.outside.as_ref();
     match outside.is_some_and(|outside| outside.has_extension(name)) {

@@ -87,8 +87,10 @@ impl<'a> Retry<'a> {
 
     /// What is wrong with it as a return to that exchange.
     fn flaws(&self, part: &Part, one: &Exchange) -> Flaws {
-        let mut flaws = Flaws::default();
-        flaws.id = one.id == self.id;
+        let mut flaws = Flaws {
+            id: one.id == self.id,
+            ..Flaws::default()
+        };
         match (one.state, self.state) {
             (State::Unclear, _) | (_, State::Unclear) | (State::None, State::None) => {}
             (State::Some(one), State::Some(own)) if one != own => flaws.state = Some(Echo::Other),

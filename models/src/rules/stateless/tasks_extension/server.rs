@@ -6,6 +6,8 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Method};
 use mcpsim_traces::tape::Value;
 
+use crate::rules::stateless::capability::undeclared_extension;
+
 use super::{
     TASK_CAPABILITY, TASK_DURABLE_BEFORE_REPLY, TASK_EXT_ID_UNIQUE, TASK_EXT_TERMINAL_FINAL,
     TASK_INPUT_KEY_UNIQUE, TASK_METHODS_NEED_CAPABILITY, TASK_NOTIFICATIONS_OPTED_IN,
@@ -66,7 +68,8 @@ fn new_task(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, as
         (Some(false), _) => {
             let text =
                 format!("the call is answered with a task, and does not declare `{EXTENSION}`");
-            broken(part, cx, &TASK_CAPABILITY, asked, text);
+            let rule = undeclared_extension(deep, EXTENSION, &TASK_CAPABILITY);
+            broken(part, cx, rule, asked, text);
         }
         (Some(true), Some(false)) => {
             let text = format!(
