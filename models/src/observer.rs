@@ -348,6 +348,9 @@ impl Observer {
         let by = event.by as usize;
         let mut is_of_exchange = false;
         self.on_http(|exchanges, scene| is_of_exchange = exchanges.event(scene, event));
+        if event.what == LogWhat::Eof && event.stream.is_some() {
+            self.exchange_closed(event);
+        }
         if is_of_exchange {
             return;
         }
@@ -378,9 +381,6 @@ impl Observer {
                 }
             }
             LogWhat::Stall => {}
-        }
-        if event.what == LogWhat::Eof && event.stream.is_some() {
-            self.exchange_closed(event);
         }
         self.end_runs(event.by);
         if !matches!(event.what, LogWhat::Stall) {

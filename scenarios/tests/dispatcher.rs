@@ -139,7 +139,7 @@ fn call(id: &str, tool: &str, rest: &str) -> String {
 
 fn done(id: &str) -> String {
     format!(
-        r#"{{"id":{id},"result":{{"content":[{{"type":"text","text":"done"}}],"structuredContent":{{"n":2}},"isError":false}}}}"#
+        r#"{{"id":{id},"result":{{"content":[{{"type":"text","text":"{{\"n\":2}}"}}],"structuredContent":{{"n":2}},"isError":false}}}}"#
     )
 }
 

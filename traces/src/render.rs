@@ -233,10 +233,13 @@ fn result(message: &Message, out: &mut Vec<u8>) {
         Shape::Empty => "{}",
         Shape::Initialize => return handshake(message, "serverInfo", out),
         Shape::Tool => {
-            put(
-                out,
-                "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\"structuredContent\":{",
-            );
+            // What is structured stands there as text as well, for readers that know no better.
+            put(out, "{\"content\":[{\"type\":\"text\",\"text\":\"{");
+            if message.value != 0 {
+                put(out, "\\\"n\\\":");
+                integer(i64::from(message.value), out);
+            }
+            put(out, "}\"}],\"structuredContent\":{");
             number_n(message.value, out);
             let failed = message.has(Condition::IsError);
             put(

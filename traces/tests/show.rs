@@ -262,7 +262,7 @@ trace by mcpsim 0.1.0, seed 7: client → end (http)
      15 ms  -- fault: #4 to client will arrive twice
      20 ms  client ← end  #4 arrives
      25 ms  client ← end  #4 arrives again
- #5  25 ms  client ← end  result 7 of an unknown request  {"content":[{"type":"text","text":"done"}],"structuredConten…  [stream 5]  [lost]
+ #5  25 ms  client ← end  result 7 of an unknown request  {"content":[{"type":"text","text":"{}"}],"structuredContent"…  [stream 5]  [lost]
      ! response-matches-request (server, broken): no request 7 was open; 1, "1" and 3 were
      25 ms  -- fault: #5 to client is dropped (which http forbids)
      25 ms  -- #5 to client is lost, the client is told (which http forbids)
