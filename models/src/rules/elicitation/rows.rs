@@ -89,6 +89,7 @@ pub(crate) const ELICIT_ACCEPT_CONTENT: Rule = Rule {
     says: "An accepted form comes with content that fits the requested schema.",
     why: "A server that trusts the form reads a value that is not there, or of the wrong type.",
     when: When::result(Method::ElicitationCreate),
+    twin: "elic-result-content",
     ..SHOULD
 };
 
@@ -164,6 +165,7 @@ pub(crate) const ELICIT_URL_CONTENT: Rule = Rule {
     says: "The answer to an elicitation by url has no content.",
     why: "What the user enters at the url is not for the client; content there shows that it was asked for by a form.",
     when: When::BY_URL,
+    twin: "elic-result-content",
     ..MODE
 };
 

@@ -114,6 +114,19 @@ const ELIC_MODE_DECLARED: Rule = Rule {
     ..ELICIT
 };
 
+const ELIC_RESULT_CONTENT: Rule = Rule {
+    id: "elic-result-content",
+    category: Category::Elicitation,
+    basis: Basis::Lowercase,
+    side: Side::Client,
+    needs: Needs::Causal,
+    source: "2026-07-28 client/elicitation (Response Actions)",
+    says: "An accepted form brings content that fits the requested schema, and an accepted url brings none.",
+    why: "A server that trusts the form reads a value that is not there, or of the wrong type.",
+    when: When::ELICITED_INSIDE,
+    ..STATELESS_SHOULD
+};
+
 const ELIC_NO_SECRETS_IN_FORM: Rule = Rule {
     id: "elic-no-secrets-in-form",
     severity: Severity::Warning,
@@ -147,6 +160,7 @@ pub(crate) const ROWS: &[Rule] = &[
     ELIC_REQUEST_SHAPE,
     ELIC_SCHEMA_FLAT,
     ELIC_MODE_DECLARED,
+    ELIC_RESULT_CONTENT,
     ELIC_NO_SECRETS_IN_FORM,
     ELIC_URL_SAFE,
 ];
