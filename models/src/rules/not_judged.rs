@@ -172,6 +172,10 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "Why a client ends a session is not in its frames.",
     ),
     row(
+        "sub-change-notified",
+        "That a list changed shows only where it is read twice, and outside sessions what is read may differ by caller and be told later.",
+    ),
+    row(
         "sub-relisten-after-reconnect",
         "Whether a client still wants to be told is not in its frames.",
     ),
