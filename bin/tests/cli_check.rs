@@ -649,3 +649,53 @@ fn a_line_feed_inside_a_frame_is_found() {
     let whole = r#"{"dir":"c2s","raw":"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}"}"#;
     assert_eq!(judged(&format!("{PLAIN_HANDSHAKE}{whole}\n")).0, [""; 0]);
 }
+
+/// A log with the heads of exchanges is judged by them; each finding stands on the line of its head, and heads are no
+/// frames. The session is named by the answer to initialize: what came before it in that exchange belongs to it.
+#[test]
+fn heads_of_exchanges_are_judged() {
+    let folder = folder();
+    let init = r#"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"#;
+    let answer = r#"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"#;
+    let session = |name: &str| {
+        format!(
+            r#"{{"dir":"c2s","stream":"{name}-i","raw":"{init}"}}
+{{"dir":"s2c","stream":"{name}-i","session":"{name}","raw":"{answer}"}}
+{{"dir":"c2s","stream":"{name}-n","session":"{name}","raw":"{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}"}}
+{{"dir":"s2c","stream":"{name}-n","head":{{"status":202,"headers":{{}}}}}}
+"#
+        )
+    };
+    let log = format!(
+        r#"{{"event":"open","vantage":"client","transport":"http"}}
+{}{}{{"dir":"c2s","stream":"g","session":"B","head":{{"method":"GET","target":"/mcp","headers":{{"accept":"*/*"}}}}}}
+{{"dir":"s2c","stream":"g","head":{{"status":405,"headers":{{}}}}}}
+"#,
+        session("A"),
+        session("B")
+    );
+    write(&folder, "log.jsonl", log);
+    let report = check(&folder, &["log.jsonl"]);
+    let file = &report["files"][0];
+    assert_eq!(file["frames"], 6);
+    let findings = list(&file["findings"]);
+    let found: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            format!(
+                "{} {} {} line {}",
+                text(finding, "rule"),
+                text(finding, "blame"),
+                text(finding, "severity"),
+                finding["line"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "http-version-header client error line 10",
+            "http-accept-get client warning line 10",
+        ]
+    );
+}

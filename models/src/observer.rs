@@ -189,6 +189,7 @@ pub struct Observer {
 #[derive(Clone, Debug)]
 struct Tail {
     frame: FrameNo,
+    base: u32,
     /// Its bytes, where they are a whole message.
     text: Option<Vec<u8>>,
     /// The side's output has ended with it, and its program with that status.
@@ -422,6 +423,7 @@ impl Observer {
         let text = seen.text.filter(|text| is_whole && text.len() <= TAIL_MAX);
         self.tails[seen.from as usize] = Some(Tail {
             frame: seen.frame,
+            base: seen.base,
             text: text.map(<[u8]>::to_vec),
             is_last: false,
             status: None,
@@ -444,7 +446,7 @@ impl Observer {
                     message: &classify(text, &mut Scanner::new()).message,
                     text: Some(text),
                     body: None,
-                    base: 0,
+                    base: tail.base,
                     at_ms: None,
                     stream: 0,
                     ended: true,

@@ -1,6 +1,7 @@
 //! Captures: one observer for each session in the file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hasher;
 use std::io::BufRead;
 use std::ops::Range;
@@ -79,6 +80,7 @@ struct Sessions<'a> {
     observers: BTreeMap<String, Observer>,
     /// Sessions whose server's program has ended.
     exited: BTreeSet<String>,
+    streams: Streams,
     /// What came of sessions that are over.
     done: Checked,
     scanner: Scanner,
@@ -98,6 +100,7 @@ impl<'a> Sessions<'a> {
             wanted,
             observers: BTreeMap::new(),
             exited: BTreeSet::new(),
+            streams: Streams::default(),
             done: Checked::default(),
             scanner: Scanner::recording(),
             frame: 0,
@@ -165,8 +168,11 @@ impl<'a> Sessions<'a> {
                     };
                     self.exited.extend(all);
                 }
-                // What names no session concerns all of them.
-                if line.session.is_none() && !self.observers.is_empty() {
+                // What names no session and no exchange concerns all of them.
+                let stream = line.stream.as_deref();
+                let is_known = stream.is_some_and(|name| self.streams.session(name).is_some());
+                let is_of_all = line.session.is_none() && !is_known;
+                if is_of_all && !self.observers.is_empty() {
                     let all = self.observers.values_mut();
                     all.for_each(|observer| observer.event(&event));
                 } else {
@@ -211,16 +217,42 @@ impl<'a> Sessions<'a> {
         if self.exited.is_empty() || message.method != Method::Initialize {
             return;
         }
-        let session = line.session.as_deref().unwrap_or("");
-        if self.exited.remove(session)
-            && let Some(observer) = self.observers.remove(session)
+        let session = self.session_of(line);
+        if self.exited.remove(&*session)
+            && let Some(observer) = self.observers.remove(&*session)
         {
             self.close(observer);
         }
     }
 
+    /// The session of a line: the one that it names, or that another line of its exchange has named.
+    fn session_of<'l>(&mut self, line: &'l CaptureLine<'_>) -> Cow<'l, str> {
+        let named = line.session.as_deref();
+        let Some(stream) = line.stream.as_deref() else {
+            return Cow::Borrowed(named.unwrap_or(""));
+        };
+        let known = self.streams.session(stream);
+        let Some(named) = named else {
+            let known = known.unwrap_or_default().to_owned();
+            if known.is_empty() {
+                self.streams.put(stream, "");
+            }
+            return Cow::Owned(known);
+        };
+        // The answer to initialize is the first to name a session: what came before it is part of that.
+        if known == Some("")
+            && !self.observers.contains_key(named)
+            && let Some(observer) = self.observers.remove("")
+        {
+            self.observers.insert(named.to_owned(), observer);
+            self.streams.rename("", named);
+        }
+        self.streams.put(stream, named);
+        Cow::Borrowed(named)
+    }
+
     fn observer(&mut self, line: &CaptureLine<'_>) -> &mut Observer {
-        let session = line.session.as_deref().unwrap_or("");
+        let session = &*self.session_of(line);
         if !self.observers.contains_key(session) {
             let streams = if line.stream.is_some() {
                 LinkKind::Http
@@ -305,6 +337,42 @@ impl<'a> Sessions<'a> {
         if self.opening.vantage.is_none() && self.wanted.vantage.is_none() {
             checked.report.guessed.push("vantage: between".to_owned());
         }
+    }
+}
+
+/// The sessions of the latest exchanges.
+#[derive(Default)]
+struct Streams {
+    sessions: BTreeMap<String, String>,
+    order: VecDeque<String>,
+}
+
+impl Streams {
+    const MAX: usize = 1024;
+
+    fn session(&self, stream: &str) -> Option<&str> {
+        self.sessions.get(stream).map(String::as_str)
+    }
+
+    fn put(&mut self, stream: &str, session: &str) {
+        if let Some(known) = self.sessions.get_mut(stream) {
+            if known != session {
+                session.clone_into(known);
+            }
+            return;
+        }
+        self.sessions.insert(stream.to_owned(), session.to_owned());
+        self.order.push_back(stream.to_owned());
+        if self.order.len() > Streams::MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.sessions.remove(&oldest);
+        }
+    }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        let renamed = self.sessions.values_mut().filter(|session| *session == from);
+        renamed.for_each(|session| to.clone_into(session));
     }
 }
 
