@@ -16,6 +16,7 @@ mod monitor;
 mod observer;
 mod opens;
 mod part;
+pub mod retold;
 pub mod rules;
 mod same;
 mod schema;

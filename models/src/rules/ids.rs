@@ -305,6 +305,12 @@ impl Part {
             self.rare().outside.insert(id);
             return Taken::New;
         }
+        self.take_id_in_session(cx, message)
+    }
+
+    /// An id that no open request has: within a session it must never have been used.
+    fn take_id_in_session(&mut self, cx: &mut Cx<'_>, message: &Message) -> Taken {
+        let id = message.id;
         if self.issued.insert(id) != Used::Before {
             return Taken::New;
         }
@@ -343,6 +349,10 @@ impl Part {
         }
         if is_settled {
             self.drop_own(at);
+            if own.flags & open::STATELESS != 0 {
+                // Outside sessions it was free again, and inside this one it may be new.
+                return self.take_id_in_session(cx, message);
+            }
             let text = format!(
                 "the id {} was used before in this session; {} needs a new one",
                 own.id,
