@@ -2,6 +2,7 @@
 //!
 //! The bare parse (sonic-rs, lazy, validating, top level only) reads the bare frames. mcpsim reads the capture of the same
 //! frames, which is longer: both are counted in megabytes of frames, so that the ratio is per frame, not per byte of wrapping.
+//! Then 1 GB of frames, and two hard cases: a million ids that are used once, and a million requests that are open at once.
 
 #[path = "support/cpu.rs"]
 mod cpu;
@@ -57,7 +58,9 @@ fn main() {
         })
         .collect();
     rows.extend(product_speed(&log));
+    rows.extend(validator_speed(&log));
     table::compare("check: speed", "MB", 1e6, &mut rows);
+    drop(rows);
 
     println!(
         "\ncheck: peak memory of a process of its own\n{:<44} {:>16} {:>16}",
@@ -73,6 +76,118 @@ fn main() {
         });
     }
     product_memory([&quarter, &log]);
+    drop((quarter, log));
+    gigabyte();
+    for (name, is_open) in [
+        ("a million ids, each used once", false),
+        ("a million requests open at once", true),
+    ] {
+        hard_case(name, is_open);
+    }
+}
+
+/// Peak memory over a log that no machine would want to hold: 1 GB of frames.
+fn gigabyte() {
+    const MEGABYTES: u64 = 1_000;
+    let (path, written) = write_log("capture-gigabyte.jsonl", |out| {
+        log_generator::write(MEGABYTES * 1_000_000, SEED, Form::Capture, out)
+    });
+    let usage = cpu::run_child(check(&path).stdout(Stdio::null()));
+    let usage = usage.expect("nothing is found in a lawful log");
+    println!("\ncheck: 1 GB of frames");
+    match usage {
+        Some(usage) => println!(
+            "{:<44} {:>9.3} CPU s {:>10.0} MB/CPU s {:>12.1} MiB",
+            "mcpsim check",
+            usage.time.as_secs_f64(),
+            written.frame_bytes as f64 / 1e6 / usage.time.as_secs_f64().max(1e-9),
+            usage.peak_memory_kib as f64 / 1024.0
+        ),
+        None => println!("not known here"),
+    }
+    remove(&path);
+}
+
+/// Pings alone: what is kept of ids, or of open requests, is all that there is.
+fn hard_case(name: &'static str, is_open: bool) {
+    const PINGS: u64 = 1_000_000;
+    let write = |file: &str, form| {
+        write_log(file, |out| {
+            log_generator::write_pings(PINGS, is_open, form, out)
+        })
+    };
+    let (bare, written) = write("pings.jsonl", Form::Bare);
+    let (capture, _) = write("pings-capture.jsonl", Form::Capture);
+    let rows: &mut [Row<'_>] = &mut [
+        Row::new(BASELINES[0].0, || {
+            lazy_parse(&bare);
+            written.frame_bytes
+        }),
+        Row::elsewhere("mcpsim check, capture of the same frames", || {
+            let usage = cpu::run_child(check(&capture).stdout(Stdio::null()));
+            let usage = usage
+                .expect("nothing is found in a lawful log")
+                .expect("a system that tells");
+            (written.frame_bytes, usage.time)
+        }),
+    ];
+    table::compare(&format!("check: {name}"), "MB", 1e6, rows);
+    let usage = cpu::run_child(check(&capture).stdout(Stdio::null())).expect("nothing is found");
+    if let Some(usage) = usage {
+        println!(
+            "peak memory {:.1} MiB",
+            usage.peak_memory_kib as f64 / 1024.0
+        );
+    }
+    remove(&bare);
+    remove(&capture);
+}
+
+/// mcp-trace-validator on the same frames in its own envelope, where it is installed.
+fn validator_speed(log: &Log) -> Vec<Row<'_>> {
+    let mut command = Command::new(VALIDATOR);
+    command.arg("--version");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let is_there = command.status().is_ok_and(|status| status.success());
+    if !is_there {
+        println!(
+            "SKIPPED: {VALIDATOR} is not installed, so there is no row of it; `cargo install {VALIDATOR}` brings it"
+        );
+        return vec![];
+    }
+    let (path, written) = write_log("frames-validator.jsonl", |out| {
+        log_generator::write(log.megabytes * 1_000_000, SEED, Form::Validator, out)
+    });
+    vec![Row::elsewhere(
+        "mcp-trace-validator, its envelope",
+        move || {
+            let mut command = Command::new(VALIDATOR);
+            command.arg("validate").arg(&path);
+            command.args(["--max-events", "9000000"]);
+            let usage = cpu::run_child(command.stdout(Stdio::null()));
+            let usage = usage
+                .expect("it passes a lawful log")
+                .expect("a system that tells");
+            (written.frame_bytes, usage.time)
+        },
+    )]
+}
+
+const VALIDATOR: &str = "mcp-trace-validator";
+
+fn write_log(
+    name: &str,
+    write: impl FnOnce(BufWriter<File>) -> io::Result<Written>,
+) -> (PathBuf, Written) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let file = File::create(&path).expect("the log can be written");
+    let written = write(BufWriter::with_capacity(1 << 20, file)).expect("the log can be written");
+    (path, written)
+}
+
+/// Logs of this size are not left behind; one that can't be removed is overwritten next time.
+fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }
 
 /// mcpsim's row of the speed table: the whole command on the capture, which finds nothing.
@@ -80,7 +195,7 @@ fn product_speed(log: &Log) -> Vec<Row<'_>> {
     vec![Row::elsewhere(
         "mcpsim check, capture of the same frames",
         move || {
-            let usage = cpu::run_child(check(log).stdout(Stdio::null()));
+            let usage = cpu::run_child(check(&log.capture).stdout(Stdio::null()));
             let usage = usage
                 .expect("nothing is found in a lawful log")
                 .expect("a system that tells");
@@ -91,12 +206,14 @@ fn product_speed(log: &Log) -> Vec<Row<'_>> {
 
 /// mcpsim's row of the memory table.
 fn product_memory(logs: [&Log; 2]) {
-    print_memory("mcpsim check, capture of the same frames", logs, check);
+    print_memory("mcpsim check, capture of the same frames", logs, |log| {
+        check(&log.capture)
+    });
 }
 
-fn check(log: &Log) -> Command {
+fn check(log: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcpsim"));
-    command.arg("check").arg(&log.capture);
+    command.arg("check").arg(log);
     command
 }
 
@@ -114,6 +231,7 @@ const CHILD: &str = "--child";
 
 /// The same frames in both forms, on disk.
 struct Log {
+    megabytes: u64,
     bare: PathBuf,
     capture: PathBuf,
     written: Written,
@@ -122,18 +240,13 @@ struct Log {
 
 impl Log {
     fn write(megabytes: u64) -> Log {
-        let write = |form, name: String| -> io::Result<(PathBuf, Written)> {
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-            let out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
-            Ok((
-                path,
-                log_generator::write(megabytes * 1_000_000, SEED, form, out)?,
-            ))
+        let write = |form, name: String| {
+            write_log(&name, |out| {
+                log_generator::write(megabytes * 1_000_000, SEED, form, out)
+            })
         };
-        let (bare, written) =
-            write(Form::Bare, format!("frames-{megabytes}.jsonl")).expect("the log can be written");
-        let (capture, as_capture) = write(Form::Capture, format!("capture-{megabytes}.jsonl"))
-            .expect("the log can be written");
+        let (bare, written) = write(Form::Bare, format!("frames-{megabytes}.jsonl"));
+        let (capture, as_capture) = write(Form::Capture, format!("capture-{megabytes}.jsonl"));
         assert_eq!(
             as_capture.frames, written.frames,
             "both forms hold the same frames"
@@ -143,6 +256,7 @@ impl Log {
             "the bare form is the frames and nothing else"
         );
         Log {
+            megabytes,
             bare,
             capture,
             written,
@@ -152,10 +266,9 @@ impl Log {
 }
 
 impl Drop for Log {
-    /// Logs of this size are not left behind; one that can't be removed is overwritten next time.
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.bare);
-        let _ = std::fs::remove_file(&self.capture);
+        remove(&self.bare);
+        remove(&self.capture);
     }
 }
 

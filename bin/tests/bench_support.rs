@@ -54,11 +54,18 @@ fn a_capture_holds_the_bare_frames() {
         assert_eq!(line["raw"], *bare);
         assert!(line["t_ms"].as_u64() >= Some(last_ms));
         last_ms = line["t_ms"].as_u64().expect("a time");
-        let of_the_client = ["initialize", "tools/call", "notifications/initialized"];
+        let of_the_server = ["roots/list"];
         let frame: Value = serde_json::from_str(bare).expect("a frame is JSON");
-        let from_client = frame["method"]
+        let roots = frame["id"]
             .as_str()
-            .is_some_and(|method| of_the_client.contains(&method));
+            .is_some_and(|id| id.starts_with("roots-"));
+        let from_client = match frame["method"].as_str() {
+            None => roots,
+            Some("notifications/initialized") => true,
+            Some(method) => {
+                !method.starts_with("notifications/") && !of_the_server.contains(&method)
+            }
+        };
         assert_eq!(line["dir"], if from_client { "c2s" } else { "s2c" });
     }
 }
@@ -115,16 +122,71 @@ fn a_log_is_lawful_and_mixed() {
         *kinds.entry(kind.to_owned()).or_insert(0u64) += 1;
     }
     assert!(open.is_empty());
-    let calls = kinds["tools/call"];
+    let calls: u64 = ["tools/call", "resources/read", "prompts/get"]
+        .iter()
+        .map(|method| kinds[*method])
+        .sum();
     assert!(calls > 100);
-    assert_eq!(kinds["result"] + kinds["error"], calls + 1);
+    assert_eq!(kinds["result"] + kinds["error"], used.len() as u64);
+    for method in [
+        "tools/list",
+        "resources/list",
+        "prompts/list",
+        "resources/read",
+        "prompts/get",
+    ] {
+        assert!(kinds[method] > 0, "{method}");
+    }
     assert!(
         kinds["error"] > 0
             && kinds["notifications/message"] > 0
             && kinds["notifications/progress"] > calls / 2
     );
     assert_eq!(
-        used.iter().filter(|id| id.starts_with('"')).count() as u64,
+        used.iter().filter(|id| id.starts_with("\"call-")).count() as u64,
         calls / 5
     );
+}
+
+/// The hard cases are lawful, too: every ping is answered, in one order or the other.
+#[test]
+fn pings_are_answered() {
+    for is_open in [false, true] {
+        let mut bytes = Vec::new();
+        let written = log_generator::write_pings(100, is_open, Form::Bare, &mut bytes);
+        assert_eq!(written.expect("memory").frames, 3 + 200);
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let last = text.lines().last().expect("a line");
+        let id = if is_open { 1 } else { 100 };
+        assert_eq!(
+            last,
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}")
+        );
+    }
+}
+
+/// The checker itself finds nothing in what it is measured with.
+#[test]
+fn nothing_is_found_in_the_logs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut written = vec![log(1, Form::Capture).0.into_bytes()];
+    for is_open in [false, true] {
+        let mut bytes = Vec::new();
+        log_generator::write_pings(1_000, is_open, Form::Capture, &mut bytes).expect("memory");
+        written.push(bytes);
+    }
+    for bytes in written {
+        let path = folder.path().join("log");
+        std::fs::write(&path, bytes).expect("written");
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_mcpsim"))
+            .args(["check", "--fail-on", "warning"])
+            .arg(&path)
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(
+            ran.status.success() && said.contains("nothing found"),
+            "{said}"
+        );
+    }
 }

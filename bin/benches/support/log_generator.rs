@@ -1,8 +1,10 @@
-//! Writes long logs of lawful sessions: the same bytes for the same size and seed, in two forms of the same frames.
+//! Writes long logs of lawful sessions: the same bytes for the same size and seed, in three forms of the same frames.
 //!
-//! One session by the protocol of 2025-11-25: a handshake, then tool calls (at most eight open, one id in five a string,
-//! each with a progress token), progress, log messages, results with text that is full of escapes, now and then an error.
-//! Every call is answered. Nothing in it breaks a rule, so that a checker that accuses somebody here is wrong.
+//! One session by the protocol of 2025-11-25: a handshake and listings in pages (tools with schemas, resources, prompts),
+//! then calls (at most eight open, one id in five a string, each with a progress token): mostly of a tool whose result has
+//! structured content by its schema, some that read a resource or get a prompt. Between them progress, log messages,
+//! updates of resources and questions of the server; results with text that is full of escapes, now and then an error, of the
+//! protocol or of the tool. The tools are listed again from time to time. Every request is answered. Nothing in it breaks a rule, so that a checker that accuses somebody here is wrong.
 //! Knows nothing of mcpsim's crates.
 
 use rand_chacha::ChaCha8Rng;
@@ -17,6 +19,8 @@ pub(crate) enum Form {
     Bare,
     /// mcpsim's capture: `{"t_ms":…,"dir":"c2s","raw":"<the frame as a JSON string>"}`.
     Capture,
+    /// mcp-trace-validator's envelope: the frame as a value, a number, a direction.
+    Validator,
 }
 
 /// What a log came to.
@@ -37,25 +41,39 @@ pub(crate) fn write(
     form: Form,
     out: impl Write,
 ) -> io::Result<Written> {
-    let mut generator = Generator {
-        dice: ChaCha8Rng::seed_from_u64(seed),
-        form,
-        out,
-        frame: String::new(),
-        line: String::new(),
-        now_ms: 0,
-        last_call: 0,
-        open: Vec::new(),
-        written: Written {
-            frames: 0,
-            frame_bytes: 0,
-            bytes: 0,
-        },
-    };
+    let mut generator = Generator::new(seed, form, out);
     generator.handshake()?;
+    generator.listings()?;
     while generator.written.frame_bytes < frame_bytes_min || !generator.open.is_empty() {
         let may_call = generator.written.frame_bytes < frame_bytes_min;
         generator.next_frame(may_call)?;
+    }
+    generator.out.flush()?;
+    Ok(generator.written)
+}
+
+/// Writes a session of that many pings, each answered before the next one: every id is used once. With `is_open` all are
+/// asked before the first answer, and the answers come from the last one to the first.
+pub(crate) fn write_pings(
+    count: u64,
+    is_open: bool,
+    form: Form,
+    out: impl Write,
+) -> io::Result<Written> {
+    let mut generator = Generator::new(0, form, out);
+    generator.handshake()?;
+    let ping = r#"{"jsonrpc":"2.0","id":"#;
+    for number in 1..=count {
+        generator.push(format_args!(r#"{ping}{number},"method":"ping"}}"#));
+        generator.send("c2s")?;
+        if !is_open {
+            generator.push(format_args!(r#"{ping}{number},"result":{{}}}}"#));
+            generator.send("s2c")?;
+        }
+    }
+    for number in (1..=count).rev().filter(|_| is_open) {
+        generator.push(format_args!(r#"{ping}{number},"result":{{}}}}"#));
+        generator.send("s2c")?;
     }
     generator.out.flush()?;
     Ok(generator.written)
@@ -92,9 +110,31 @@ const WORDS: [&str; 20] = [
     "message",
 ];
 
+/// The tools are listed again after so many calls, and the server asks something after half as many.
+const CALLS_BETWEEN_LISTINGS: u64 = 1_000;
+
+/// The tool that is called, as it is listed.
+const GREP: &str = concat!(
+    r#"{"name":"grep","description":"Finds lines","inputSchema":{"type":"object","properties":{"#,
+    r#""limit":{"type":"integer","minimum":0},"text":{"type":"string"}},"required":["text"]},"#,
+    r#""outputSchema":{"type":"object","properties":{"hits":{"type":"array","items":{"type":"object","#,
+    r#""properties":{"row":{"type":"integer"},"exact":{"type":"boolean"},"score":{"type":"array"}},"required":["row"]}}},"#,
+    r#""required":["hits"]},"annotations":{"readOnlyHint":true}}"#,
+);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Tool,
+    Resource,
+    Prompt,
+}
+
 struct OpenCall {
     number: u64,
     progress: u64,
+    kind: Kind,
+    /// Which resource.
+    note: u64,
 }
 
 struct Generator<W> {
@@ -106,11 +146,32 @@ struct Generator<W> {
     line: String,
     now_ms: u64,
     last_call: u64,
+    /// Requests beside the calls.
+    lists: u64,
     open: Vec<OpenCall>,
     written: Written,
 }
 
 impl<W: Write> Generator<W> {
+    fn new(seed: u64, form: Form, out: W) -> Generator<W> {
+        Generator {
+            dice: ChaCha8Rng::seed_from_u64(seed),
+            form,
+            out,
+            frame: String::new(),
+            line: String::new(),
+            now_ms: 0,
+            last_call: 0,
+            lists: 0,
+            open: Vec::new(),
+            written: Written {
+                frames: 0,
+                frame_bytes: 0,
+                bytes: 0,
+            },
+        }
+    }
+
     fn handshake(&mut self) -> io::Result<()> {
         self.frame.push_str(concat!(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
@@ -120,13 +181,110 @@ impl<W: Write> Generator<W> {
         self.send("c2s")?;
         self.frame.push_str(concat!(
             r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","#,
-            r#""capabilities":{"logging":{},"tools":{"listChanged":true},"resources":{"subscribe":true}},"#,
+            r#""capabilities":{"logging":{},"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}},"#,
             r#""serverInfo":{"name":"log-server","version":"0.1.0"}}}"#,
         ));
         self.send("s2c")?;
         self.frame
             .push_str(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         self.send("c2s")
+    }
+
+    /// What a client asks first: all lists, in pages, and to be told.
+    fn listings(&mut self) -> io::Result<()> {
+        self.list_tools()?;
+        self.ask(r#""method":"resources/list""#)?;
+        let mut items = String::new();
+        for number in 0..20 {
+            let comma = if number == 0 { "" } else { "," };
+            let _ = write!(
+                items,
+                r#"{comma}{{"uri":"file:///notes/{number}.md","name":"note-{number}","mimeType":"text/markdown","size":{}}}"#,
+                number * 321
+            );
+        }
+        self.told(format_args!(r#"{{"resources":[{items}]}}"#))?;
+        self.ask(r#""method":"prompts/list""#)?;
+        self.told(format_args!(
+            r#"{{"prompts":[{{"name":"review","description":"Reviews","arguments":[{{"name":"code","required":true}}]}}]}}"#
+        ))?;
+        self.ask(r#""method":"logging/setLevel","params":{"level":"info"}"#)?;
+        self.told(format_args!("{{}}"))?;
+        self.ask(r#""method":"resources/subscribe","params":{"uri":"file:///notes/0.md"}"#)?;
+        self.told(format_args!("{{}}"))
+    }
+
+    /// Twenty tools on two pages.
+    fn list_tools(&mut self) -> io::Result<()> {
+        for page in 0..2 {
+            if page == 0 {
+                self.ask(r#""method":"tools/list""#)?;
+            } else {
+                // The page before was given under the number of its request.
+                let number = self.lists;
+                self.ask(&format!(
+                    r#""method":"tools/list","params":{{"cursor":"page-{number}"}}"#
+                ))?;
+            }
+            let mut tools = String::new();
+            for number in 0..10 {
+                let number = page * 10 + number;
+                let comma = if number % 10 == 0 { "" } else { "," };
+                if number == 19 {
+                    let _ = write!(tools, "{comma}{GREP}");
+                    continue;
+                }
+                let _ = write!(
+                    tools,
+                    r#"{comma}{{"name":"tool-{number}","title":"Tool {number}","description":"Does \"{number}\" with what it is given","inputSchema":{{"type":"object","properties":{{"path":{{"type":"string","description":"Where"}},"deep":{{"type":"boolean"}}}},"required":["path"]}}}}"#
+                );
+            }
+            let next = format!("page-{}", self.lists);
+            if page == 0 {
+                self.told(format_args!(
+                    r#"{{"tools":[{tools}],"nextCursor":"{next}"}}"#
+                ))?;
+            } else {
+                self.told(format_args!(r#"{{"tools":[{tools}]}}"#))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A request beside the calls; what is behind its id.
+    fn ask(&mut self, rest: &str) -> io::Result<()> {
+        self.lists += 1;
+        let number = self.lists;
+        self.push(format_args!(
+            r#"{{"jsonrpc":"2.0","id":"list-{number}",{rest}}}"#
+        ));
+        self.send("c2s")
+    }
+
+    /// The answer to the last of them.
+    fn told(&mut self, result: std::fmt::Arguments<'_>) -> io::Result<()> {
+        let number = self.lists;
+        self.push(format_args!(
+            r#"{{"jsonrpc":"2.0","id":"list-{number}","result":{result}}}"#
+        ));
+        self.send("s2c")
+    }
+
+    /// The server asks for the roots, and tells that a resource has changed.
+    fn question(&mut self) -> io::Result<()> {
+        let number = self.last_call;
+        self.push(format_args!(
+            r#"{{"jsonrpc":"2.0","id":"roots-{number}","method":"roots/list"}}"#
+        ));
+        self.send("s2c")?;
+        self.push(format_args!(
+            r#"{{"jsonrpc":"2.0","id":"roots-{number}","result":{{"roots":[{{"uri":"file:///work","name":"work"}}]}}}}"#
+        ));
+        self.send("c2s")?;
+        self.frame.push_str(
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///notes/0.md"}}"#,
+        );
+        self.send("s2c")
     }
 
     /// Of ten frames about three are calls, three progress, one a log message, three answers.
@@ -143,16 +301,47 @@ impl<W: Write> Generator<W> {
     }
 
     fn call(&mut self) -> io::Result<()> {
+        if self.last_call % CALLS_BETWEEN_LISTINGS == CALLS_BETWEEN_LISTINGS - 1 {
+            self.list_tools()?;
+        }
+        if self.last_call % CALLS_BETWEEN_LISTINGS == CALLS_BETWEEN_LISTINGS / 2 {
+            self.question()?;
+        }
         self.last_call += 1;
         let number = self.last_call;
+        let kind = match self.below(16) {
+            0 => Kind::Prompt,
+            1 | 2 => Kind::Resource,
+            _ => Kind::Tool,
+        };
         self.open.push(OpenCall {
             number,
             progress: 0,
+            kind,
+            note: number % 20,
         });
         let limit = self.below(100);
         let length = 40 + self.below(200) as usize;
         self.frame.push_str(r#"{"jsonrpc":"2.0","id":"#);
         self.push_id(number);
+        match kind {
+            Kind::Tool => {}
+            Kind::Resource => {
+                let note = number % 20;
+                self.push(format_args!(
+                    r#","method":"resources/read","params":{{"_meta":{{"progressToken":{number}}},"uri":"file:///notes/{note}.md"}}}}"#
+                ));
+                return self.send("c2s");
+            }
+            Kind::Prompt => {
+                self.push(format_args!(
+                    r#","method":"prompts/get","params":{{"_meta":{{"progressToken":{number}}},"name":"review","arguments":{{"code":""#
+                ));
+                self.push_text(length);
+                self.frame.push_str(r#""}}}"#);
+                return self.send("c2s");
+            }
+        }
         self.push(format_args!(
             r#","method":"tools/call","params":{{"_meta":{{"progressToken":{number}}},"name":"grep","arguments":{{"limit":{limit},"text":""#
         ));
@@ -169,7 +358,9 @@ impl<W: Write> Generator<W> {
             return self.answer_to(place);
         }
         call.progress += more;
-        let OpenCall { number, progress } = *call;
+        let OpenCall {
+            number, progress, ..
+        } = *call;
         self.frame
             .push_str(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":"#);
         self.push(format_args!(
@@ -194,7 +385,9 @@ impl<W: Write> Generator<W> {
 
     /// An error once in twenty; otherwise a text, mostly below a kilobyte, one in sixteen up to sixteen.
     fn answer_to(&mut self, place: usize) -> io::Result<()> {
-        let number = self.open.swap_remove(place).number;
+        let OpenCall {
+            number, kind, note, ..
+        } = self.open.swap_remove(place);
         self.frame.push_str(r#"{"jsonrpc":"2.0","id":"#);
         self.push_id(number);
         if self.below(20) == 0 {
@@ -208,6 +401,31 @@ impl<W: Write> Generator<W> {
             80 + self.below(900)
         };
         let (first, second) = (self.below(1_000), self.below(1_000));
+        match kind {
+            Kind::Tool => {}
+            Kind::Resource => {
+                self.push(format_args!(
+                    r#","result":{{"contents":[{{"uri":"file:///notes/{note}.md","mimeType":"text/markdown","text":""#
+                ));
+                self.push_text(length as usize);
+                self.frame.push_str(r#""}]}}"#);
+                return self.send("s2c");
+            }
+            Kind::Prompt => {
+                self.frame.push_str(
+                    r#","result":{"messages":[{"role":"user","content":{"type":"text","text":""#,
+                );
+                self.push_text(length as usize);
+                self.frame.push_str(r#""}}]}}"#);
+                return self.send("s2c");
+            }
+        }
+        if self.below(40) == 0 {
+            self.frame.push_str(
+                r#","result":{"content":[{"type":"text","text":"no such \"file\""}],"isError":true}}"#,
+            );
+            return self.send("s2c");
+        }
         self.frame
             .push_str(r#","result":{"content":[{"type":"text","text":""#);
         self.push_text(length as usize);
@@ -270,6 +488,20 @@ impl<W: Write> Generator<W> {
                 .expect("writing to a string does not fail");
                 push_json_escaped(&self.frame, &mut self.line);
                 self.line.push_str(r#""}"#);
+            }
+            Form::Validator => {
+                let number = self.written.frames;
+                let direction = match direction {
+                    "c2s" => "client-to-server",
+                    _ => "server-to-client",
+                };
+                write!(
+                    self.line,
+                    r#"{{"seq":{number},"direction":"{direction}","transport":"stdio","kind":"message","payload":"#
+                )
+                .expect("writing to a string does not fail");
+                self.line.push_str(&self.frame);
+                self.line.push('}');
             }
         }
         self.line.push('\n');
