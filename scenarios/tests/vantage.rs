@@ -189,14 +189,6 @@ fn cases(counts: &mut BTreeMap<&'static str, Count>) -> Vec<String> {
     wrong
 }
 
-#[test]
-fn no_vantage_accuses_who_breaks_no_rule() {
-    let mut counts = BTreeMap::new();
-    let wrong = [worlds(&mut counts), cases(&mut counts)].concat();
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(counts.len() > 20, "{}", counts.len());
-}
-
 fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/vantage.md")
 }
@@ -225,12 +217,13 @@ fn table(counts: &BTreeMap<&'static str, Count>) -> String {
     text
 }
 
-/// The page has a row for every rule that was seen broken. Set `UPDATE_VANTAGE=1` to write it anew.
+/// And the page has a row for every rule that was seen broken. Set `UPDATE_VANTAGE=1` to write it anew.
 #[test]
-fn the_page_has_every_rule_that_is_seen() {
+fn no_vantage_accuses_who_breaks_no_rule() {
     let (mut played, mut told) = (BTreeMap::new(), BTreeMap::new());
-    worlds(&mut played);
-    cases(&mut told);
+    let wrong = [worlds(&mut played), cases(&mut told)].concat();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(played.len() > 20, "{}", played.len());
     if std::env::var_os("UPDATE_VANTAGE").is_some() {
         let page_text = format!(
             "{HEAD}\n## Simulated sessions\n\nReference peers with each fault of the catalogue, {RUNS} runs of each.\n\n{}\n\
