@@ -91,7 +91,8 @@ fn keeps_params(method: Method, is_stateless: bool) -> bool {
     is_stateless
         || matches!(
             method,
-            Method::ElicitationCreate
+            Method::Initialize
+                | Method::ElicitationCreate
                 | Method::SamplingCreateMessage
                 | Method::PromptsGet
                 | Method::LoggingSetLevel
@@ -179,6 +180,7 @@ impl Asked {
 }
 
 /// One frame as rules about payloads see it.
+#[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
     pub(crate) message: &'a Message,
     /// The frame's own method, or that of the request that it answers; [`Method::None`] where an answer
@@ -331,6 +333,8 @@ impl Part {
         }
         if is_by {
             payload::judge(self, cx, &frame);
+        } else if frame.method == Method::Initialize && message.kind == Kind::Result {
+            payload::lifecycle::initialize_settled(self, cx, &frame);
         }
         let every = match message.kind {
             _ if cx.is_stateless => topics::STATELESS,

@@ -353,6 +353,9 @@ impl Needs {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct When(pub(crate) u8);
 
+// The numbers from 108 to 127 lie between those of calls and those of results.
+const _: () = assert!(64 + (Method::Unknown as u8) < 108);
+
 impl When {
     /// Words of a set of these.
     pub(crate) const WORDS: usize = 4;
@@ -466,6 +469,34 @@ impl When {
     pub(crate) const STATELESS_SCOPED: When = When(53);
     /// A requestState.
     pub(crate) const REQUEST_STATE: When = When(54);
+    /// nextCursor in a result.
+    pub(crate) const NEXT_CURSOR: When = When(108);
+    /// How long a result may be kept.
+    pub(crate) const CACHE_HINTS: When = When(109);
+    /// Base64.
+    pub(crate) const BINARY: When = When(110);
+    /// The uri of a resource, from its server.
+    pub(crate) const RESOURCE_URI: When = When(111);
+    /// The size of a resource.
+    pub(crate) const RESOURCE_SIZE: When = When(112);
+    /// Annotations, but for those of tools.
+    pub(crate) const ANNOTATIONS: When = When(113);
+    /// Icons.
+    pub(crate) const ICON: When = When(114);
+    /// A tool in a list.
+    pub(crate) const TOOL: When = When(115);
+    /// A resource within a prompt.
+    pub(crate) const PROMPT_RESOURCE: When = When(116);
+    /// An image or a sound within a prompt.
+    pub(crate) const PROMPT_MEDIA: When = When(117);
+    /// A context of a completion.
+    pub(crate) const COMPLETION_CONTEXT: When = When(118);
+    /// The level of a log message, or one that is set.
+    pub(crate) const LOG_LEVEL: When = When(119);
+    /// Capabilities.
+    pub(crate) const CAPABILITIES: When = When(120);
+    /// An error.
+    pub(crate) const ERROR: When = When(121);
 
     /// The head of a POST.
     pub(crate) const HTTP_POST: When = When(55);
@@ -649,9 +680,12 @@ fn at<T: Copy>(table: &[(Revision, T)], revision: Option<Revision>) -> Option<T>
 
 const GROUPS: &[&[Rule]] = &[
     envelope::ROWS,
+    payload::meta::ROWS,
     ids::ROWS,
     correlation::ROWS,
+    payload::ROWS,
     lifecycle::ROWS,
+    payload::lifecycle::ROWS,
     capability::ROWS,
     notification::ROWS,
     cancellation::ROWS,
@@ -662,17 +696,24 @@ const GROUPS: &[&[Rule]] = &[
     tool_results::ROWS,
     listing::ROWS,
     refusals::ROWS,
+    payload::tools::ROWS,
+    payload::content::TOOL_ROWS,
     batch::ROWS,
     transport_stdio::ROWS,
     errors::ROWS,
     ping::ROWS,
     resources::ROWS,
     updates::ROWS,
+    payload::resources::ROWS,
+    payload::content::RESOURCE_ROWS,
     prompts::ROWS,
+    payload::prompts::ROWS,
     completion::ROWS,
+    payload::completion::ROWS,
     logging::ROWS,
     log_levels::ROWS,
     flood::ROWS,
+    payload::logging::ROWS,
     roots::ROWS,
     sampling::ROWS,
     elicitation::ROWS,
@@ -686,7 +727,7 @@ const GROUPS: &[&[Rule]] = &[
     http::sessions::ROWS,
     http::versions::ROWS,
     http::auth::ROWS,
-    payload::ROWS,
+    payload::pagination::ROWS,
     stateless::envelope::ROWS,
     stateless::correlation::ROWS,
     stateless::versioning::ROWS,

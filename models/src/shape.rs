@@ -35,16 +35,17 @@
 //!
 //! The walk recurses over the tables, which are finite and without cycles, never over what a peer nests.
 
-#![allow(dead_code)] // The groups of rules that use it come one by one.
-
+use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::message::{Kind, Revision, ordered};
 use mcpsim_traces::tape::{Value, ValueKind};
 
 use crate::deep::Frame;
-use crate::ledger::{Cx, bit};
+use crate::ledger::{Cx, Seen, bit};
 use crate::part::{BAD, Part};
 use crate::rules::{Rule, When};
+
+pub(crate) mod text;
 
 /// What a value is.
 #[derive(Clone, Copy)]
@@ -209,7 +210,7 @@ impl Member {
         }
     }
 
-    /// That a wrong value is no worse than this, whatever the rule says.
+    /// That a wrong value, or its absence, is no worse than this, whatever the rule says.
     pub(crate) const fn at_most(self, severity: Severity) -> Member {
         Member { severity, ..self }
     }
@@ -287,8 +288,8 @@ pub(crate) struct Walk<'a> {
     is_stateless: bool,
     /// The worst that members on the way down allow.
     severity: Severity,
-    /// What was met: bits of [`When`] below 64.
-    saw: u64,
+    /// What was met.
+    saw: Seen,
     /// Rules that have a flaw, before their twins are looked up, and the severity asked for.
     /// Invariant: here and in `flaws`, whatever comes later under the same rule is worse; nothing is replaced.
     known: Vec<(&'static str, Severity)>,
@@ -306,13 +307,13 @@ pub(crate) fn judge(
     let Some(mut walk) = Walk::begin(frame) else {
         return without_params(part, cx, frame, def, rule);
     };
-    walk.object(walk.root, def, def.rule.unwrap_or(rule));
+    walk.whole(def, rule);
     walk.report(part, cx);
 }
 
 /// A call without params, where its method asks for some.
 #[cold]
-fn without_params(
+pub(crate) fn without_params(
     part: &Part,
     cx: &mut Cx<'_>,
     frame: &Frame<'_>,
@@ -352,26 +353,45 @@ impl<'a> Walk<'a> {
     }
 
     fn over(frame: &Frame<'_>, root: Value<'a>) -> Walk<'a> {
-        let (from, until) = match frame.revision {
-            Some(revision) => (revision, revision),
-            None => (Revision::V2024_11_05, Revision::V2025_11_25),
-        };
         Walk {
-            root,
             name: match frame.message.kind {
                 Kind::Result => "result",
                 Kind::Error => "error",
                 _ => "params",
             },
+            is_stateless: frame.is_stateless,
+            ..Walk::of_params(root, frame.revision)
+        }
+    }
+
+    /// A walk over params of a session, under that revision or before one is settled.
+    pub(crate) fn of_params(root: Value<'a>, revision: Option<Revision>) -> Walk<'a> {
+        let (from, until) = match revision {
+            Some(revision) => (revision, revision),
+            None => (Revision::V2024_11_05, Revision::V2025_11_25),
+        };
+        Walk {
+            root,
+            name: "params",
             from,
             until,
-            revision: frame.revision,
-            is_stateless: frame.is_stateless,
+            revision,
+            is_stateless: false,
             severity: Severity::Error,
-            saw: 0,
+            saw: Seen::default(),
             known: vec![],
             flaws: vec![],
         }
+    }
+
+    /// Holds the payload as a whole against a table.
+    pub(crate) fn whole(&mut self, def: &'static Def, rule: &'static Rule) {
+        self.object(self.root, def, def.rule.unwrap_or(rule));
+    }
+
+    /// Whether it is a result that is looked at.
+    pub(crate) fn is_result(&self) -> bool {
+        self.name == "result"
     }
 
     /// The payload.
@@ -399,9 +419,7 @@ impl<'a> Walk<'a> {
     /// Notes that a rule's trigger was met.
     #[inline]
     pub(crate) fn saw(&mut self, when: When) {
-        if when.0 < 64 {
-            self.saw |= 1 << when.0;
-        }
+        self.saw |= bit(when);
     }
 
     /// Holds a value against a type; what is wrong is charged to the rule.
@@ -455,9 +473,9 @@ impl<'a> Walk<'a> {
             What::Union(union) => union.rule.unwrap_or(rule),
             _ => rule,
         };
-        let (root, name) = (self.root, self.name);
+        let place = self.place();
         self.flaw(rule, value, || {
-            let path = path(root, name, value);
+            let path = place.path(value);
             format!("`{path}` is {}; it is {}", found(value), what.name())
         });
     }
@@ -466,9 +484,9 @@ impl<'a> Walk<'a> {
     fn form(&mut self, value: Value<'a>, form: &'static Form) {
         self.saw(form.rule.when);
         if let Some(ill) = (form.flaw)(value) {
-            let (root, name) = (self.root, self.name);
+            let place = self.place();
             self.flaw_at(form.rule, ill.severity, value, || {
-                let path = path(root, name, value);
+                let path = place.path(value);
                 format!("`{path}` is not {}: {}", form.name, ill.why)
             });
         }
@@ -560,9 +578,10 @@ impl<'a> Walk<'a> {
         member: &'static Member,
         rule: &'static Rule,
     ) {
-        let (root, name) = (self.root, self.name);
-        self.flaw(member.absent.unwrap_or(rule), object, || {
-            let path = path(root, name, object);
+        let place = self.place();
+        let severity = member.severity;
+        self.flaw_at(member.absent.unwrap_or(rule), severity, object, || {
+            let path = place.path(object);
             let right = member.what.name();
             format!(
                 "`{path}` has no `{}`; {} has it, {right}",
@@ -572,10 +591,13 @@ impl<'a> Walk<'a> {
     }
 
     fn union(&mut self, value: Value<'a>, union: &'static Union, rule: &'static Rule) {
+        for own in [union.rule, union.unknown].into_iter().flatten() {
+            self.saw(own.when);
+        }
         let Some(tag) = value.get(union.tag) else {
-            let (root, name) = (self.root, self.name);
+            let place = self.place();
             return self.flaw(rule, value, || {
-                let path = path(root, name, value);
+                let path = place.path(value);
                 format!("`{path}` has no `{}`; {} has it", union.tag, union.name)
             });
         };
@@ -602,11 +624,11 @@ impl<'a> Walk<'a> {
             Some(revision) => format!(" in {revision}"),
             None => String::new(),
         };
-        let (root, name) = (self.root, self.name);
+        let place = self.place();
         self.flaw(union.unknown.unwrap_or(rule), tag, || {
             format!(
                 "`{}` is {}; {}{revision} is one of {}",
-                path(root, name, tag),
+                place.path(tag),
                 shown(tag),
                 union.name,
                 names.join(", ")
@@ -675,25 +697,27 @@ impl<'a> Walk<'a> {
         self.known.iter().any(|(id, _)| *id == rule.id)
     }
 
+    /// Says where values lie. Finding a place takes time: ask within the closure that makes the message.
+    pub(crate) fn place(&self) -> Place<'a> {
+        Place {
+            root: self.root,
+            name: self.name,
+        }
+    }
+
     /// Where a value lies: `result.tools[2].name`.
     pub(crate) fn path(&self, value: Value<'a>) -> String {
-        path(self.root, self.name, value)
+        self.place().path(value)
     }
 
     /// Reports what was found.
     pub(crate) fn report(self, part: &Part, cx: &mut Cx<'_>) {
-        let mut saw = self.saw;
-        while saw != 0 {
-            cx.ledger.saw(bit(When(saw.trailing_zeros() as u8)));
-            saw &= saw - 1;
+        cx.ledger.saw(self.saw);
+        if self.flaws.is_empty() {
+            return;
         }
         let frames = [cx.frame];
-        let mut flaws = self.flaws;
-        while let Some(flaw) = (!flaws.is_empty()).then(|| flaws.remove(0)) {
-            // What comes later under the same rule is worse.
-            if flaws.iter().any(|later| later.rule.id == flaw.rule.id) {
-                continue;
-            }
+        for flaw in self.worst() {
             part.case(
                 cx,
                 flaw.rule,
@@ -704,6 +728,45 @@ impl<'a> Walk<'a> {
                 flaw.text,
             );
         }
+    }
+
+    /// Reports what was found in an earlier frame and was not yet when it came.
+    pub(crate) fn report_later(
+        self,
+        part: &Part,
+        cx: &mut Cx<'_>,
+        frame: FrameNo,
+        before: &Walk<'_>,
+    ) {
+        for flaw in self.worst() {
+            let was_found = before.flaws.iter().any(|old| old.rule.id == flaw.rule.id);
+            if !was_found {
+                let severity = Some(flaw.severity);
+                part.case(
+                    cx,
+                    flaw.rule,
+                    Verdict::Broken,
+                    severity,
+                    &[frame],
+                    None,
+                    flaw.text,
+                );
+            }
+        }
+    }
+
+    /// Of each rule the worst flaw.
+    #[cold]
+    fn worst(mut self) -> impl Iterator<Item = Flaw<'a>> {
+        self.flaws.reverse();
+        let mut kept: Vec<Flaw<'a>> = vec![];
+        for flaw in self.flaws {
+            // What came later under the same rule is worse.
+            if kept.iter().all(|later| later.rule.id != flaw.rule.id) {
+                kept.push(flaw);
+            }
+        }
+        kept.into_iter().rev()
     }
 }
 
@@ -763,33 +826,42 @@ pub(crate) fn shown(value: Value<'_>) -> String {
     if is_text { format!("{short:?}") } else { short }
 }
 
-/// Where a value lies under the root, for a message.
-#[cold]
-fn path(root: Value<'_>, name: &str, value: Value<'_>) -> String {
-    let mut path = name.to_string();
-    let span = value.span();
-    let is_within = |outer: Value<'_>| {
-        let outer = outer.span();
-        outer.start <= span.start && span.end <= outer.end
-    };
-    let mut at = root;
-    while at.span() != span {
-        let item = at.items().enumerate().find(|(_, item)| is_within(*item));
-        if let Some((number, item)) = item {
-            path.push_str(&format!("[{number}]"));
-            at = item;
-            continue;
-        }
-        let Some((name, inner)) = at.members().find(|(_, inner)| is_within(*inner)) else {
-            break;
+/// Says where the values of a frame lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    root: Value<'a>,
+    name: &'static str,
+}
+
+impl Place<'_> {
+    /// Where a value lies under the root: `result.tools[2].name`.
+    #[cold]
+    pub(crate) fn path(self, value: Value<'_>) -> String {
+        let mut path = self.name.to_string();
+        let span = value.span();
+        let is_within = |outer: Value<'_>| {
+            let outer = outer.span();
+            outer.start <= span.start && span.end <= outer.end
         };
-        match name.as_text() {
-            Some(plain) if is_plain(&plain) => path.push_str(&format!(".{plain}")),
-            _ => path.push_str(&format!("[{}]", shown(name))),
+        let mut at = self.root;
+        while at.span() != span {
+            let item = at.items().enumerate().find(|(_, item)| is_within(*item));
+            if let Some((number, item)) = item {
+                path.push_str(&format!("[{number}]"));
+                at = item;
+                continue;
+            }
+            let Some((name, inner)) = at.members().find(|(_, inner)| is_within(*inner)) else {
+                break;
+            };
+            match name.as_text() {
+                Some(plain) if is_plain(&plain) => path.push_str(&format!(".{plain}")),
+                _ => path.push_str(&format!("[{}]", shown(name))),
+            }
+            at = inner;
         }
-        at = inner;
+        path
     }
-    path
 }
 
 /// Whether a member's name needs no quotes.

@@ -2,14 +2,16 @@
 
 use mcpsim_traces::event::LinkKind;
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Severity;
+use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::message::{Condition, Conditions, Kind, Message, Method, Revision};
+use mcpsim_traces::tape::Value;
 
 use crate::ledger::Cx;
 use crate::part::flag;
 use crate::part::{Own, Part, open};
 use crate::rules::transport_stdio::{STDIO_CRLF, noise_rule};
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When, errors};
+use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When, errors};
+use crate::shape::shown;
 
 pub(crate) const JSONRPC_VERSION: Rule = Rule {
     id: "jsonrpc-version",
@@ -322,6 +324,17 @@ pub(crate) const META_NOT_OBJECT: Rule = Rule {
     twin: "",
 };
 
+pub(crate) const ENVELOPE_EXTRA_MEMBERS: Rule = Rule {
+    id: "envelope-extra-members",
+    category: Category::Envelope,
+    level: Level::MayNote,
+    basis: Basis::Schema,
+    source: "2025-11-25 schema.ts (JSONRPCRequest)",
+    says: "A message has no members but `jsonrpc`, `id`, `method`, `params`, `result` and `error`.",
+    why: "Readers ignore the others, and some drop the message; what is to be kept goes into `_meta`.",
+    ..NOTE
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     JSONRPC_VERSION,
@@ -339,6 +352,7 @@ pub(crate) const ROWS: &[Rule] = &[
     RPC_RESERVED_METHOD,
     METHOD_NOT_IN_REVISION,
     META_NOT_OBJECT,
+    ENVELOPE_EXTRA_MEMBERS,
 ];
 
 impl Part {
@@ -357,6 +371,7 @@ impl Part {
             Condition::ResultNotObject,
             Condition::ResultAndError,
             Condition::MetaNotObject,
+            Condition::ExtraMember,
         ]);
         if message.kind == Kind::Error {
             self.error_form(cx, message);
@@ -410,6 +425,9 @@ impl Part {
             let text = "the method begins with `rpc.`, which JSON-RPC keeps for itself".to_string();
             self.broken(cx, &RPC_RESERVED_METHOD, &frame, text);
         }
+        if has(Condition::ExtraMember) {
+            self.extra_member(cx);
+        }
         if has(Condition::ParamsNotObject) {
             let text = "`params` is no object; leave it out where there are none".to_string();
             self.broken(cx, &PARAMS_NOT_OBJECT, &frame, text);
@@ -431,6 +449,20 @@ impl Part {
             );
             self.broken(cx, &RESULT_NOT_OBJECT, &frame, text);
         }
+    }
+
+    fn extra_member(&self, cx: &mut Cx<'_>) {
+        const KNOWN: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
+        let mut members = cx.body.into_iter().flat_map(Value::members);
+        let extra = members.find(|(name, _)| !name.is_one_of(KNOWN));
+        let text = match extra {
+            Some((name, _)) => format!("the message has a member {}", shown(name)),
+            None => "the message has a member of another name".to_string(),
+        };
+        let text = format!("{text}, which no revision knows; readers ignore it");
+        let (rule, frame) = (&ENVELOPE_EXTRA_MEMBERS, [cx.frame]);
+        let name = extra.map(|(name, _)| name);
+        self.case(cx, rule, Verdict::Broken, None, &frame, name, text);
     }
 
     fn error_form(&mut self, cx: &mut Cx<'_>, message: &Message) {

@@ -132,6 +132,10 @@ pub const NOT_JUDGED: &[NotJudged] = &[
         "The text gives no number; an answer that outlasts the patience is request-unanswered.",
     ),
     row(
+        "resource-link-unlisted",
+        "Nothing to report: a linked resource need not be listed.",
+    ),
+    row(
         "response-after-cancel-sent",
         "Nothing to report: an answer and a cancel may cross.",
     ),
