@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, Role, Stream};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::message::{Capabilities, Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::Scanner;
 use mcpsim_traces::tape::Value;
 
@@ -64,10 +64,14 @@ pub(crate) struct Asked {
     pub(crate) wants_task: bool,
     /// What its `_meta` says of itself, outside sessions.
     pub(crate) meta: Meta,
+    /// What requests before it declared, outside sessions.
+    pub(crate) earlier: Capabilities,
     /// The task that its `_meta` names (2025-11-25).
     pub(crate) related: Key,
     /// For requests toward the party: what lists told of what it asks for.
     pub(crate) basis: Basis,
+    /// For requests toward the party: its params break the shape of its method.
+    pub(crate) is_misshapen: bool,
     /// The least level of log messages that it asks for (2026-07-28).
     pub(crate) level: Level,
     /// The text of params, where answers are judged by it ([`keeps_params`]).
@@ -153,7 +157,9 @@ impl Asked {
                 true => Meta::of(message, params),
                 false => Meta::default(),
             },
+            earlier: Capabilities::NONE,
             basis: Basis::default(),
+            is_misshapen: false,
             level: match params {
                 Some(params) if frame.is_stateless => {
                     Level::read(params.path(&["_meta", Level::MEMBER]))
@@ -251,9 +257,11 @@ impl Deep {
                 let params = asked.params.as_deref().map_or(Key::ABSENT, Key::text);
                 encoder.key(params);
                 asked.meta.encode(encoder);
+                encoder.word(asked.earlier.bits().into());
                 encoder.word(
                     u64::from(asked.fact.0) << 16
                         | asked.level.word() << 12
+                        | u64::from(asked.is_misshapen) << 10
                         | u64::from(asked.is_stateless) << 9
                         | u64::from(asked.wants_task) << 8
                         | asked.method as u64,
@@ -318,6 +326,11 @@ impl Part {
             basis: match is_by {
                 true => Basis::default(),
                 false => deep.listings.basis(&frame),
+            },
+            is_misshapen: !is_by && payload::is_misshapen(self, cx, &frame),
+            earlier: match &deep.outside {
+                Some(outside) => outside.declared,
+                None => Capabilities::NONE,
             },
             ..Asked::of(cx, &frame)
         });

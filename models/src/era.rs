@@ -440,6 +440,15 @@ pub(crate) fn is_of_all_versions(rule: &Rule) -> bool {
     )
 }
 
+/// Whether a rule applies inside a session of a version that is not known here: also to what carries its frames.
+pub(crate) fn is_of_any_session(rule: &Rule) -> bool {
+    is_of_all_versions(rule)
+        || matches!(
+            rule.category,
+            Category::TransportStdio | Category::TransportHttp
+        )
+}
+
 /// Whether only a server that knows 2026-07-28 answers so.
 fn is_newer_answer(cx: &Cx<'_>, message: &Message) -> bool {
     let Some(body) = cx.body else { return false };

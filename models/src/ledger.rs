@@ -219,6 +219,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) now_ms: u32,
     /// The frame was refused by an HTTP error status, or stands in the body of one.
     pub(crate) refused: bool,
+    /// Whether the params of a request break the shape of its method, where its sender was judged.
+    pub(crate) is_misshapen: Option<bool>,
 }
 
 impl Cx<'_> {
@@ -239,6 +241,7 @@ impl Cx<'_> {
             slips: self.slips,
             now_ms: self.now_ms,
             refused: self.refused,
+            is_misshapen: None,
         }
     }
 

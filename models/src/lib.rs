@@ -7,6 +7,7 @@
 mod deep;
 mod era;
 pub mod examples;
+mod foreign;
 mod hangs;
 mod http;
 mod idset;
@@ -23,6 +24,7 @@ mod schema;
 mod shape;
 mod spots;
 
+pub use foreign::{Foreign, ForeignVersion};
 pub use ledger::{Outcome, Summary};
 pub use monitor::Monitor;
 pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};

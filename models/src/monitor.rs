@@ -92,6 +92,7 @@ impl Monitor {
             slips: sight.slips,
             now_ms: 0,
             refused: false,
+            is_misshapen: None,
         }
     }
 
@@ -111,6 +112,7 @@ impl Monitor {
             slips: &[],
             now_ms: 0,
             refused: false,
+            is_misshapen: None,
         }
     }
 

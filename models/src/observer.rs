@@ -10,6 +10,7 @@ use mcpsim_traces::scan::{Scanner, white};
 use mcpsim_traces::tape::Value;
 
 use crate::era::{Awaits, Era, Light};
+use crate::foreign::{ForeignVersion, Versions};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary, bit};
@@ -183,6 +184,7 @@ pub struct Observer {
     /// When the client closed the server's stdin; 0 where it has not, or no time is kept.
     input_ended: u32,
     outlived: bool,
+    versions: Versions,
 }
 
 /// The last line of a side, of which no end was seen.
@@ -248,6 +250,7 @@ impl Observer {
             tails: [None, None],
             input_ended: 0,
             outlived: false,
+            versions: Versions::default(),
             options,
         }
     }
@@ -316,13 +319,21 @@ impl Observer {
             slips,
             now_ms: self.now_ms,
             refused,
+            is_misshapen: None,
         };
         by.by(&mut cx, seen.message);
+        self.versions.is_modern |= cx.era == Era::Stateless;
+        let is_foreign = cx.era == Era::Foreign || by.is_strange(&cx);
         cx.party = match seen.from {
             Role::Client => self.options.server,
             Role::Server => self.options.client,
         };
         toward.toward(&mut cx, seen.message);
+        if is_foreign {
+            self.versions.foreign(seen, body);
+        }
+        self.versions
+            .agreed(self.server.revision.or(self.client.revision));
         if refused {
             self.settle_exchange(seen);
         }
@@ -620,10 +631,25 @@ impl Observer {
         self.ledger.summary()
     }
 
+    /// The revisions that governed something: given, agreed on, or named by frames that speak for themselves.
+    pub fn revisions(&self) -> Vec<Revision> {
+        let mut all = self.versions.agreed.clone();
+        all.extend(self.revision());
+        all.extend(self.versions.is_modern.then_some(Revision::V2026_07_28));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The versions that frames go by and that are not known here, in the order in which they came.
+    pub fn foreign_versions(&self) -> &[ForeignVersion] {
+        &self.versions.foreign
+    }
+
     /// The revision of the session: given, or agreed on in the traffic; 2026-07-28 where frames speak
     /// for themselves and no handshake was seen.
     pub fn revision(&self) -> Option<Revision> {
-        let is_stateless = self.server.is(flag::STATELESS) && !self.server.handshake_begun();
+        let is_stateless = self.versions.is_modern && !self.server.handshake_begun();
         self.server
             .revision
             .or(self.client.revision)
@@ -801,6 +827,7 @@ impl Observer {
             slips: &[],
             now_ms: 0,
             refused: false,
+            is_misshapen: None,
         };
         let text = format!(
             "{name} before initialize, which follows in frame {}",
@@ -1167,5 +1194,6 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         slips: &[],
         now_ms: 0,
         refused: false,
+        is_misshapen: None,
     }
 }

@@ -15,7 +15,7 @@ use mcpsim_traces::scan::{Scanner, unescape, white};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::Deep;
-use crate::era::{Era, Held, Light, encode_held};
+use crate::era::{Era, Held, Light, encode_held, is_of_any_session};
 use crate::idset::{IdSet, Used};
 use crate::ledger::{Case, Cx, Member, Seen, bit, stateless_bits};
 use crate::opens::{Keyed, Opens};
@@ -92,6 +92,7 @@ pub(crate) mod flag {
         LAST_IN_RACE = 21, "The last frame toward the party came too late: it crossed another one.";
         NOTIFIED_IN_BATCH = 23, "An array of nothing but notifications went to the party.";
         WHOLE = 24, "The recording is known to begin with the session, or to be of a whole world.";
+        STRANGE = 25, "The handshake agreed on a version that is not known here.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
         MODERN = 22, "The server has shown that it knows 2026-07-28.";
     }
@@ -597,6 +598,9 @@ impl Part {
         value: Option<Value<'_>>,
         message: String,
     ) {
+        if self.is_strange(cx) && !is_of_any_session(rule) {
+            return;
+        }
         cx.report(Case {
             rule,
             verdict,
@@ -608,6 +612,12 @@ impl Part {
             knew: self.knowledge(cx, rule, verdict),
             message,
         });
+    }
+
+    /// Whether the frame belongs to a session of a version that is not known here.
+    #[inline]
+    pub(crate) fn is_strange(&self, cx: &Cx<'_>) -> bool {
+        self.is(flag::STRANGE) && !cx.is_stateless
     }
 
     #[cold]
@@ -1284,6 +1294,10 @@ impl Part {
             Version::Known(revision) if revision.has_handshake() => Some(revision),
             _ => None,
         };
+        self.flags &= !flag::STRANGE;
+        if version == Version::Unknown {
+            self.set(flag::STRANGE);
+        }
     }
 
     /// Remembers which frame answered an id, so that a second answer can name the first.
@@ -1497,6 +1511,7 @@ mod tests {
                     slips: &[],
                     now_ms: 0,
                     refused: false,
+                    is_misshapen: None,
                 };
                 part.by(&mut cx, &Message::request(Method::Ping, Key::integer(id)));
             }
@@ -1532,6 +1547,7 @@ mod tests {
                 slips: &[],
                 now_ms: number,
                 refused: false,
+                is_misshapen: None,
             };
             let request = Message::tools_call(id, mcpsim_traces::message::Tool::Echo, 1, id);
             client.by(&mut cx, &request);

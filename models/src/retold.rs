@@ -10,6 +10,7 @@ use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, V
 use mcpsim_traces::message::{Kind, Message, Revision};
 use mcpsim_traces::scan::Scanner;
 
+use crate::foreign::ForeignVersion;
 use crate::ledger::Outcome;
 use crate::monitor::Monitor;
 use crate::observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
@@ -509,6 +510,16 @@ impl Told {
     /// The revision of the session, as far as the observer could know it.
     pub fn revision(&self) -> Option<Revision> {
         self.observer.revision()
+    }
+
+    /// The revisions that governed something.
+    pub fn revisions(&self) -> Vec<Revision> {
+        self.observer.revisions()
+    }
+
+    /// The versions that frames go by and that are not known here.
+    pub fn foreign_versions(&self) -> &[ForeignVersion] {
+        self.observer.foreign_versions()
     }
 
     /// The findings, in the order in which they were made.

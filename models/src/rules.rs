@@ -732,6 +732,7 @@ const GROUPS: &[&[Rule]] = &[
     stateless::correlation::ROWS,
     stateless::versioning::ROWS,
     stateless::eras::ROWS,
+    stateless::deprecated::ROWS,
     stateless::discovery::ROWS,
     stateless::request_meta::ROWS,
     stateless::result_type::ROWS,

@@ -320,19 +320,10 @@ pub(crate) fn without_params(
     def: &'static Def,
     rule: &'static Rule,
 ) {
-    let is_call = matches!(frame.message.kind, Kind::Request | Kind::Notification);
-    let (true, None, Some(body)) = (is_call, frame.payload, cx.body) else {
+    let Some((mut walk, member)) = missed(cx, frame, def) else {
         return;
     };
-    if frame.message.conditions.intersects(BAD) {
-        return;
-    }
-    let mut walk = Walk::over(frame, body);
-    let member = def
-        .members
-        .iter()
-        .find(|member| member.is_required && walk.every(member.from, member.until));
-    let Some(member) = member else { return };
+    cx.is_misshapen = Some(true);
     let rule = member.absent.or(def.rule).unwrap_or(rule);
     walk.flaw_in(rule, Severity::Error, None, || {
         let (method, right) = (frame.method.as_str(), member.what.name());
@@ -342,6 +333,32 @@ pub(crate) fn without_params(
         )
     });
     walk.report(part, cx);
+}
+
+/// Whether a call has no params, and its method asks for some.
+#[cold]
+pub(crate) fn lacks_params(cx: &Cx<'_>, frame: &Frame<'_>, def: &'static Def) -> bool {
+    missed(cx, frame, def).is_some()
+}
+
+/// The first member that a call without params should have, with a walk that can say so.
+fn missed<'a>(
+    cx: &Cx<'a>,
+    frame: &Frame<'_>,
+    def: &'static Def,
+) -> Option<(Walk<'a>, &'static Member)> {
+    let is_call = matches!(frame.message.kind, Kind::Request | Kind::Notification);
+    let (true, None, Some(body)) = (is_call, frame.payload, cx.body) else {
+        return None;
+    };
+    if frame.message.conditions.intersects(BAD) {
+        return None;
+    }
+    let walk = Walk::over(frame, body);
+    let mut members = def.members.iter();
+    let member =
+        members.find(|member| member.is_required && walk.every(member.from, member.until))?;
+    Some((walk, member))
 }
 
 impl<'a> Walk<'a> {
@@ -695,6 +712,12 @@ impl<'a> Walk<'a> {
     /// Whether some flaw is charged to that rule, or to its twin.
     pub(crate) fn has(&self, rule: &Rule) -> bool {
         self.known.iter().any(|(id, _)| *id == rule.id)
+    }
+
+    /// Whether something is wrong by one of these rules.
+    pub(crate) fn breaks(&self, rules: &[&str]) -> bool {
+        let mut flaws = self.flaws.iter();
+        flaws.any(|flaw| rules.contains(&flaw.rule.id))
     }
 
     /// Says where values lie. Finding a place takes time: ask within the closure that makes the message.

@@ -18,11 +18,18 @@ struct Case {
     expected: Vec<String>,
 }
 
+/// Told once of every session outside handshakes that has roots, sampling or logging, as the cases of many
+/// rules must: only cases of its own say where.
+const OWN_CASES_ONLY: &str = "deprecated-features";
+
 #[test]
 fn every_case_is_judged_as_written() {
     let mut wrong = vec![];
     for case in all_cases() {
-        let findings = judge(&case.lines, &case.how);
+        let mut findings = judge(&case.lines, &case.how);
+        if case.rule != OWN_CASES_ONLY {
+            findings.retain(|finding| finding.rule != OWN_CASES_ONLY);
+        }
         let found: Vec<String> = findings.iter().map(short).collect();
         if found != case.expected {
             let told: Vec<String> = findings.iter().map(describe).collect();

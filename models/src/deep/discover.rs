@@ -220,6 +220,8 @@ pub(crate) mod once {
     pub(crate) const EXTENSION: u32 = 6;
     /// The capability `tasks` of older revisions.
     pub(crate) const TASKS: u32 = 7;
+    /// Of three: roots, sampling and logging.
+    pub(crate) const DEPRECATED: u32 = 8;
 }
 
 impl Outside {

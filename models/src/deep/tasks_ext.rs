@@ -1,13 +1,16 @@
 //! What is known of tasks as an extension of 2026-07-28: what a server created and showed, what a client
 //! was told and answered.
 
+use std::sync::Arc;
+
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::tape::Value;
 
-use crate::deep::Asked;
+use crate::deep::exchanges;
 use crate::deep::tasks::{Entry, Place, Poll, Shown, Table, text_key};
+use crate::deep::{Asked, digest};
 use crate::idset::IdSet;
 use crate::opens::Keyed;
 use crate::part::Fact;
@@ -17,6 +20,8 @@ pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// More requests for input of one task than this are not followed.
 const KEYS_MAX: usize = 64;
+/// Of what one task asks for so many bytes are kept; answers to the rest are not held against it.
+const REQUESTS_MAX: usize = 1 << 14;
 /// More subscriptions to tasks than this are not followed.
 const LISTENS_MAX: usize = 64;
 /// A subscription to more tasks than this is not followed.
@@ -146,9 +151,15 @@ pub(crate) struct Told {
     pub(crate) is_over: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A key under which a task asked for something.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TaskKey {
     key: Key,
+    /// What the request that stands under it asks for.
+    pub(crate) input: exchanges::Input,
+    digest: u128,
+    /// Its text; `None` where it was too long, or where another one came under the same key.
+    pub(crate) request: Option<Arc<[u8]>>,
     /// The last tasks/update that answers it.
     pub(crate) sent: FrameNo,
     /// The acknowledgement of that.
@@ -197,19 +208,31 @@ impl Told {
         sent.for_each(|key| key.acked = fact);
     }
 
-    pub(crate) fn learn(&mut self, key: Key) {
-        if self.key(key).is_some() {
+    /// The task asks for that under the key.
+    pub(crate) fn learn(&mut self, key: Key, request: Value<'_>) {
+        let digest = digest::of(request);
+        if let Some(known) = self.key(key) {
+            if known.digest != digest {
+                // Nobody can tell which of the two is answered.
+                (known.input, known.request) = (exchanges::Input::Other, None);
+            }
             return;
         }
-        if self.keys.len() < KEYS_MAX {
-            self.keys.push(TaskKey {
-                key,
-                sent: 0,
-                acked: Fact::NONE,
-            });
-        } else {
+        if self.keys.len() >= KEYS_MAX {
             self.has_more = true;
+            return;
         }
+        let kept = self.keys.iter().filter_map(|key| key.request.as_ref());
+        let size: usize = kept.map(|text| text.len()).sum();
+        let text = Some(request.raw()).filter(|text| size + text.len() <= REQUESTS_MAX);
+        self.keys.push(TaskKey {
+            key,
+            input: exchanges::Input::of(request),
+            digest,
+            request: text.map(Arc::from),
+            sent: 0,
+            acked: Fact::NONE,
+        });
     }
 }
 
@@ -291,7 +314,13 @@ impl Tasks {
             told.poll.encode(encoder);
             for key in &told.keys {
                 encoder.key(key.key);
-                encoder.word(u64::from(key.acked.0) << 1 | u64::from(key.sent != 0));
+                encoder.word(key.digest as u64);
+                encoder.word(
+                    u64::from(key.acked.0) << 4
+                        | (key.input as u64) << 1
+                        | u64::from(key.sent != 0),
+                );
+                encoder.word(u64::from(key.request.is_some()));
             }
         }
         for listen in &self.listens {

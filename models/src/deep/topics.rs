@@ -5,10 +5,10 @@ use mcpsim_traces::message::Method;
 use crate::ledger::Cx;
 use crate::part::Part;
 use crate::rules::stateless::{
-    caching, capability, client_features, discovery, eras, errors, logging, mrtr, request_meta,
-    result_type, subscriptions, tasks_extension, versioning,
+    caching, capability, client_features, deprecated, discovery, eras, errors, logging, mrtr,
+    request_meta, result_type, subscriptions, tasks_extension, versioning,
 };
-use crate::rules::{asks, elicitation, sampling, tasks};
+use crate::rules::{asks, elicitation, errors as session_errors, sampling, tasks};
 use crate::rules::{flood, listing, log_levels, refusals, tool_calls, updates};
 
 use super::{Deep, Frame, Hook, Topic, discover};
@@ -42,13 +42,19 @@ pub(crate) const STATELESS: &[Topic] = &[
     subscriptions::TOPIC,
     logging::TOPIC,
     caching::TOPIC,
+    deprecated::TOPIC,
 ];
 
 /// The topics of every frame inside sessions that is no error, before those of its method.
-pub(crate) const SESSION: &[Topic] = &[eras::SESSION, tasks::TOPIC];
+pub(crate) const SESSION: &[Topic] = &[eras::SESSION, tasks::TOPIC, session_errors::PARAMS];
 
 /// The topics of every error inside sessions, before those of its method.
-pub(crate) const ERRORS: &[Topic] = &[eras::SESSION, tasks::TOPIC, elicitation::URL_REQUIRED];
+pub(crate) const ERRORS: &[Topic] = &[
+    eras::SESSION,
+    tasks::TOPIC,
+    elicitation::URL_REQUIRED,
+    session_errors::PARAMS,
+];
 
 /// The topics of that method: its calls and their answers.
 pub(crate) fn of(method: Method) -> &'static [Topic] {

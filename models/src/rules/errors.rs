@@ -1,8 +1,11 @@
 //! Error codes: what is refused, and with which number.
 
 use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Capability, Message, Method, Revision};
+use mcpsim_traces::message::{Capability, Condition, Kind, Message, Method, Revision, Version};
+use mcpsim_traces::tape::Value;
 
+use crate::deep::topics::ignore;
+use crate::deep::{Asked, Deep, Frame, Topic};
 use crate::ledger::Cx;
 use crate::part::{In, Part, flag, open};
 use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
@@ -60,12 +63,92 @@ pub(crate) const PARSE_ERROR_ANSWER: Rule = Rule {
     ..NOTE
 };
 
+pub(crate) const INVALID_PARAMS_CODE: Rule = Rule {
+    id: "invalid-params-code",
+    category: Category::Errors,
+    basis: Basis::Jsonrpc,
+    side: Side::Receiver,
+    source: "JSON-RPC 2.0 specification (Error object), adopted by 2025-11-25 basic/index (Messages)",
+    says: "Params that do not have the shape of their method are refused with -32602.",
+    why: "Served all the same, or refused with a code that tells of a failure, the caller never learns of its own slip.",
+    needs: Needs::Causal,
+    when: When::RESPONSE,
+    twin: "err-invalid-params",
+    ..NOTE
+};
+
 /// The rows of this category.
 pub(crate) const ROWS: &[Rule] = &[
     UNKNOWN_METHOD_CODE,
     ERROR_CODE_RESERVED_RANGE,
     PARSE_ERROR_ANSWER,
+    INVALID_PARAMS_CODE,
 ];
+
+/// Answers to requests whose params do not have the shape of their method.
+pub(crate) const PARAMS: Topic = Topic {
+    by: params_answered,
+    toward: ignore,
+};
+
+/// Codes that are right for such a request too: the method is not there at all, or another rule speaks of the
+/// code.
+const RIGHT_CODES: &[i64] = &[-32602, -32601, PARSE_ERROR];
+
+fn params_answered(part: &mut Part, _: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+    let Some(asked) = frame.asked.filter(|asked| asked.is_misshapen) else {
+        return;
+    };
+    let answer = match frame.message.kind {
+        Kind::Result if may_have_refused(frame) => return,
+        Kind::Result => "is answered with a result".to_string(),
+        Kind::Error if RIGHT_CODES.contains(&frame.message.number) => return,
+        Kind::Error => format!("is refused with {}", frame.message.number),
+        _ => return,
+    };
+    let is_settled = frame.revision.is_some()
+        || asked.method == Method::Initialize
+            && matches!(frame.message.version, Version::Known(known) if known.has_handshake());
+    let request = part.find_in(asked.id).ok().map(|at| &part.inn[at]);
+    let is_cancelled = request.is_some_and(|request| request.cancel.is_some());
+    if !is_settled || is_cancelled || cx.refused || is_others_matter(part, frame, asked) {
+        return;
+    }
+    let text = format!(
+        "the params of {} {} do not have the shape of the method, and it {answer}; -32602 refuses such params",
+        asked.method.as_str(),
+        asked.id
+    );
+    let frames = [asked.frame, cx.frame];
+    part.broken(cx, &INVALID_PARAMS_CODE, &frames, text);
+}
+
+/// A result that may tell of a refusal, now or later: of a tool, or of a task.
+fn may_have_refused(frame: &Frame<'_>) -> bool {
+    let is_error = || {
+        let told = frame.payload.and_then(|result| result.get("isError"));
+        told.and_then(Value::as_bool) == Some(true)
+    };
+    frame.message.has(Condition::TaskCreated) || frame.method == Method::ToolsCall && is_error()
+}
+
+/// Answers of which a rule speaks that knows more of the method.
+fn is_others_matter(part: &Part, frame: &Frame<'_>, asked: &Asked) -> bool {
+    let is_error = frame.message.kind == Kind::Error;
+    match asked.method {
+        Method::LoggingSetLevel => true,
+        // A handshake may be refused for its version, or for coming twice.
+        Method::Initialize => is_error,
+        Method::PromptsGet => asked.basis.lacks.is_present(),
+        Method::CompletionComplete if is_error => {
+            let lacks_argument = asked.read_params(|params| params.get("argument").is_none());
+            !part.mine.has(Capability::Completions) || lacks_argument != Some(false)
+        }
+        // One of a code of its own tells of the tool.
+        Method::ToolsCall => is_error && !(-32768..=-32000).contains(&frame.message.number),
+        _ => false,
+    }
+}
 
 /// JSON-RPC's code for text that is no JSON.
 const PARSE_ERROR: i64 = -32700;

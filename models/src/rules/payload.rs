@@ -1,6 +1,7 @@
 //! Params and results: the members that each method asks for, and their types. Which table belongs to which
 //! method is said here, the tables and their rules stand in the files below.
 
+use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Condition, Kind, Method, Revision, Version};
 use mcpsim_traces::tape::Value;
@@ -255,7 +256,7 @@ fn is_about_task(frame: &Frame<'_>) -> bool {
 /// Judges the shape of what the party sends.
 pub(crate) fn judge(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     // Of a version that is not known here, nobody knows what its payloads hold.
-    if cx.era == Era::Foreign {
+    if cx.era == Era::Foreign || part.is_strange(cx) {
         return;
     }
     let mut frame = *frame;
@@ -266,7 +267,7 @@ pub(crate) fn judge(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         }
     }
     let Some(mut walk) = Walk::begin(&frame) else {
-        if let Some((def, rule)) = table(part, &frame) {
+        if let Some((def, rule)) = table(part.role, &frame) {
             shape::without_params(part, cx, &frame, def, rule);
         }
         return;
@@ -277,25 +278,56 @@ pub(crate) fn judge(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     }
     meta::judge(&mut walk);
     let is_kept = is_complete(&walk, &frame) && !lifecycle::is_of_later(&mut walk, &frame);
-    if is_kept && let Some((def, rule)) = table(part, &frame) {
+    if is_kept && let Some((def, rule)) = table(part.role, &frame) {
         walk.whole(def, rule);
     }
     pagination::unpaged(&mut walk, &frame);
-    if frame.method == Method::Ping && frame.message.kind == Kind::Request {
-        has_no_params(&mut walk);
+    if frame.message.kind == Kind::Request {
+        cx.is_misshapen = Some(walk.breaks(OF_PARAMS));
+        if frame.method == Method::Ping {
+            has_no_params(&mut walk);
+        }
     }
     walk.report(part, cx);
 }
 
-/// The table for that frame; `None` where the method is not this side's, or certainly or perhaps not of the
+/// The rules that params break which have not the shape of their method.
+const OF_PARAMS: &[&str] = &[
+    PARAMS_SHAPE.id,
+    tools::TOOL_CALL_PARAMS.id,
+    prompts::PROMPT_GET_PARAMS.id,
+    completion::COMPLETE_PARAMS.id,
+    completion::COMPLETE_CONTEXT.id,
+    resources::SUBSCRIBE_PARAMS.id,
+    lifecycle::INITIALIZE_PARAMS.id,
+    pagination::CURSOR_TYPE.id,
+];
+
+/// Whether the params of a request that goes to the party break the shape of its method. Mostly its sender's
+/// side has just been judged, and the frame tells; where the two are apart, it is looked at again.
+pub(crate) fn is_misshapen(part: &Part, cx: &Cx<'_>, frame: &Frame<'_>) -> bool {
+    if frame.is_stateless || part.is_strange(cx) {
+        return false;
+    }
+    cx.is_misshapen.unwrap_or_else(|| {
+        let Some((def, rule)) = table(part.role.other(), frame) else {
+            return false;
+        };
+        match Walk::begin(frame) {
+            Some(mut walk) => {
+                walk.whole(def, rule);
+                walk.breaks(OF_PARAMS)
+            }
+            None => shape::lacks_params(cx, frame, def),
+        }
+    })
+}
+
+/// The table for that side's frame; `None` where the method is not this side's, or certainly or perhaps not of the
 /// revision.
-fn table(part: &Part, frame: &Frame<'_>) -> Option<(&'static Def, &'static Rule)> {
+fn table(from: Role, frame: &Frame<'_>) -> Option<(&'static Def, &'static Rule)> {
     let is_result = frame.message.kind == Kind::Result;
-    let caller = if is_result {
-        part.role.other()
-    } else {
-        part.role
-    };
+    let caller = if is_result { from.other() } else { from };
     let is_known = match frame.revision {
         Some(revision) => is_in(frame.method, revision),
         None => {

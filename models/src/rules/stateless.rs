@@ -4,6 +4,7 @@ pub(crate) mod caching;
 pub(crate) mod capability;
 pub(crate) mod client_features;
 pub(crate) mod correlation;
+pub(crate) mod deprecated;
 pub(crate) mod discovery;
 pub(crate) mod envelope;
 pub(crate) mod eras;

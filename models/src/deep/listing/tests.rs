@@ -1,7 +1,7 @@
 //! Lists of servers that mean no good.
 
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::Method;
+use mcpsim_traces::message::{Capabilities, Method};
 use mcpsim_traces::scan::Scanner;
 
 use super::list::{ENTRIES_MAX, LATEST_MAX};
@@ -27,6 +27,8 @@ fn asked(cursor: Key) -> Asked {
         meta: crate::deep::Meta::default(),
         related: Key::ABSENT,
         basis: Basis::default(),
+        is_misshapen: false,
+        earlier: Capabilities::NONE,
         params: None,
     }
 }

@@ -239,33 +239,34 @@ fn size<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     }
 }
 
+const A_TEXT: &[Member] = &[required("text", What::Text), ANNOTATED, meta::NESTED];
+
+const A_MEDIUM: &[Member] = &[
+    required("data", What::Form(&MEDIA)),
+    required("mimeType", What::Text),
+    ANNOTATED,
+    meta::NESTED,
+];
+
 /// A text block. Flaws of this and the next two are charged to whoever refers.
-pub(crate) static TEXT: Def = Def::new(
-    "a text block",
-    &[required("text", What::Text), ANNOTATED, meta::NESTED],
-);
+pub(crate) static TEXT: Def = Def::new("a text block", A_TEXT);
 
 /// An image block.
-pub(crate) static IMAGE: Def = Def::new(
-    "an image block",
-    &[
-        required("data", What::Form(&MEDIA)),
-        required("mimeType", What::Text),
-        ANNOTATED,
-        meta::NESTED,
-    ],
-);
+pub(crate) static IMAGE: Def = Def::new("an image block", A_MEDIUM);
 
 /// An audio block.
-pub(crate) static AUDIO: Def = Def::new(
-    "an audio block",
-    &[
-        required("data", What::Form(&MEDIA)),
-        required("mimeType", What::Text),
-        ANNOTATED,
-        meta::NESTED,
-    ],
-);
+pub(crate) static AUDIO: Def = Def::new("an audio block", A_MEDIUM);
+
+/// A text block of a sampling; as the next two it has its own rule, whoever refers.
+pub(crate) static SAMPLED_TEXT: Def = Def::new("a text block", A_TEXT).rule(&CONTENT_BLOCK_FIELDS);
+
+/// An image block of a sampling.
+pub(crate) static SAMPLED_IMAGE: Def =
+    Def::new("an image block", A_MEDIUM).rule(&CONTENT_BLOCK_FIELDS);
+
+/// An audio block of a sampling.
+pub(crate) static SAMPLED_AUDIO: Def =
+    Def::new("an audio block", A_MEDIUM).rule(&CONTENT_BLOCK_FIELDS);
 
 /// A link to a resource.
 pub(crate) static LINK: Def = Def::new(
@@ -334,17 +335,20 @@ pub(crate) fn text_or_blob<'a>(walk: &mut Walk<'a>, object: Value<'a>, rule: &'s
     });
 }
 
+/// The kinds of blocks.
+pub(crate) const ARMS: &[Arm] = &[
+    Arm::new("text", &TEXT),
+    Arm::new("image", &IMAGE),
+    Arm::new("audio", &AUDIO).since(Revision::V2025_03_26),
+    Arm::new("resource", &EMBEDDED),
+    Arm::new("resource_link", &LINK).since(Revision::V2025_06_18),
+];
+
 /// A block of a tool's result.
 pub(crate) static BLOCK: Union = Union {
     name: "a content block",
     tag: "type",
-    arms: &[
-        Arm::new("text", &TEXT),
-        Arm::new("image", &IMAGE),
-        Arm::new("audio", &AUDIO).since(Revision::V2025_03_26),
-        Arm::new("resource", &EMBEDDED),
-        Arm::new("resource_link", &LINK).since(Revision::V2025_06_18),
-    ],
+    arms: ARMS,
     rule: Some(&CONTENT_BLOCK_FIELDS),
     unknown: Some(&CONTENT_TYPE_IN_REVISION),
 };

@@ -9,7 +9,8 @@ use super::rows::{
     SAMPLING_MESSAGE_SHAPE, SAMPLING_PARAMS, SAMPLING_PREFERENCES_RANGE, SAMPLING_RESULT_SHAPE,
     SAMPLING_TOOL_BLOCK_FIELDS, SAMPLING_TOOL_CHOICE,
 };
-use crate::rules::Rule;
+use crate::rules::payload::content::{self, CONTENT_BLOCK_FIELDS};
+use crate::rules::{Rule, When};
 use crate::shape::{Arm, Def, Member, Union, Walk, What, optional, required};
 
 pub(crate) static REQUEST: Def = Def::new(
@@ -34,7 +35,7 @@ static MESSAGE: Def = Def::new(
     "a sampling message",
     &[
         required("role", What::OneOf(&["user", "assistant"])),
-        required("content", What::Check("a content block", content)),
+        required("content", What::Check("a content block", blocks)),
     ],
 )
 .rule(&SAMPLING_MESSAGE_SHAPE);
@@ -58,7 +59,7 @@ pub(crate) static RESULT: Def = Def::new(
     "a sampling result",
     &[
         required("role", What::OneOf(&["user", "assistant"])),
-        required("content", What::Check("a content block", content)),
+        required("content", What::Check("a content block", blocks)),
         required("model", What::Text),
         optional("stopReason", What::Text),
     ],
@@ -66,7 +67,8 @@ pub(crate) static RESULT: Def = Def::new(
 .rule(&SAMPLING_RESULT_SHAPE);
 
 /// A block, or from 2025-11-25 also an array of them.
-fn content<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
+fn blocks<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
+    walk.saw(When::CONTENT);
     let block = if walk.is_stateless() {
         &OUTSIDE
     } else {
@@ -91,9 +93,9 @@ static INSIDE: What = What::Union(&Union {
     name: "a content block of a sampling",
     tag: "type",
     arms: &[
-        Arm::new("text", &OTHERS_MATTER),
-        Arm::new("image", &OTHERS_MATTER),
-        Arm::new("audio", &OTHERS_MATTER).since(Revision::V2025_03_26),
+        Arm::new("text", &content::SAMPLED_TEXT),
+        Arm::new("image", &content::SAMPLED_IMAGE),
+        Arm::new("audio", &content::SAMPLED_AUDIO).since(Revision::V2025_03_26),
         Arm::new("tool_use", &TOOL_USE_INSIDE).since(Revision::V2025_11_25),
         Arm::new("tool_result", &TOOL_RESULT_INSIDE).since(Revision::V2025_11_25),
     ],
@@ -106,25 +108,15 @@ static OUTSIDE: What = What::Union(&Union {
     name: "a content block of a sampling",
     tag: "type",
     arms: &[
-        Arm::new("text", &TEXT),
-        Arm::new("image", &MEDIA),
-        Arm::new("audio", &MEDIA),
+        Arm::new("text", &content::TEXT),
+        Arm::new("image", &content::IMAGE),
+        Arm::new("audio", &content::AUDIO),
         Arm::new("tool_use", &TOOL_USE),
         Arm::new("tool_result", &TOOL_RESULT),
     ],
     rule: None,
     unknown: None,
 });
-
-static OTHERS_MATTER: Def = Def::new("a content block", &[]);
-static TEXT: Def = Def::new("a text block", &[required("text", What::Text)]);
-static MEDIA: Def = Def::new(
-    "an image or a sound",
-    &[
-        required("data", What::Text),
-        required("mimeType", What::Text),
-    ],
-);
 
 const USE: &[Member] = &[
     required("id", What::Text),
@@ -146,15 +138,39 @@ static TOOL_USE_INSIDE: Def = Def::new("a tool use", USE).rule(&SAMPLING_TOOL_BL
 static TOOL_RESULT_INSIDE: Def =
     Def::new("a tool result", OUTCOME).rule(&SAMPLING_TOOL_BLOCK_FIELDS);
 
+/// What tools return, inside sessions.
+static RETURNED_INSIDE: What = What::Union(&Union {
+    name: "an ordinary content block",
+    tag: "type",
+    arms: content::ARMS,
+    rule: Some(&CONTENT_BLOCK_FIELDS),
+    unknown: Some(&SAMPLING_TOOL_BLOCK_FIELDS),
+});
+
+/// … and outside.
+static RETURNED_OUTSIDE: What = What::Union(&Union {
+    name: "an ordinary content block",
+    tag: "type",
+    arms: content::ARMS,
+    rule: None,
+    unknown: None,
+});
+
 /// Tool uses and results do not stand in each other.
 fn ordinary<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     static ORDINARY: What = What::Check("an ordinary content block, an object", ordinary);
     if !value.is_object() {
-        walk.wrong(value, &ORDINARY, rule);
-    } else if is_type(value, "tool_use") || is_type(value, "tool_result") {
-        walk.flaw(rule, value, || {
+        return walk.wrong(value, &ORDINARY, rule);
+    }
+    if is_type(value, "tool_use") || is_type(value, "tool_result") {
+        return walk.flaw(rule, value, || {
             "a tool result holds a tool use or another tool result; it holds ordinary blocks"
                 .to_string()
         });
     }
+    let block = match walk.is_stateless() {
+        true => &RETURNED_OUTSIDE,
+        false => &RETURNED_INSIDE,
+    };
+    walk.value(value, block, rule);
 }

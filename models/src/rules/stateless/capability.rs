@@ -9,7 +9,8 @@ use crate::deep::discover::{Told, extensions_of, once};
 use crate::deep::{Asked, Deep, Frame};
 use crate::era::Era;
 use crate::ledger::Cx;
-use crate::part::{Knows, Part};
+use crate::part::{Knows, Part, flag};
+use crate::rules::stateless::eras::ERA_DUAL_SERVER_SEPARATION;
 use crate::rules::{
     Basis, Category, Level, Needs, Rule, STATELESS_MUST, STATELESS_NOTE, STATELESS_SHOULD, Side,
     When,
@@ -189,6 +190,28 @@ const KINDS: &[(&str, Method)] = &[
     ("resourcesListChanged", Method::ResourcesListChanged),
     ("resourceSubscriptions", Method::ResourcesUpdated),
 ];
+
+/// The rule that an answer breaks by a capability that its request does not declare, and from where the server
+/// may have it: an earlier request, or the handshake of a session beside it; else the rule is the answer's own.
+pub(crate) fn undeclared(
+    part: &Part,
+    asked: &Asked,
+    capability: Capability,
+    rule: &'static Rule,
+) -> (&'static Rule, &'static str) {
+    let is_of_session = part.is(flag::ANSWERED_INIT) && part.theirs.has(capability);
+    match () {
+        () if asked.earlier.has(capability) => (
+            &CAPS_NOT_INFERRED,
+            "; an earlier request did, which does not count",
+        ),
+        () if is_of_session => (
+            &ERA_DUAL_SERVER_SEPARATION,
+            "; the handshake of the session did, which does not count",
+        ),
+        () => (rule, ""),
+    }
+}
 
 /// The rule that an answer breaks by an extension that its request does not declare: its own, or a wider one
 /// where an earlier request did declare it.

@@ -6,7 +6,7 @@ mod rows;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Kind, Method};
+use mcpsim_traces::message::{Capability, Kind, Method};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::exchanges::{Exchange, Input, Lack, Stage, State, fingerprint};
@@ -15,8 +15,10 @@ use crate::ledger::{Cx, bit};
 use crate::part::{Fact, Part};
 use crate::rules::When;
 use crate::rules::stateless::caching;
+use crate::rules::stateless::capability::undeclared;
 use crate::shape::{found, shown};
 
+pub(crate) use retry::judge_answer;
 pub(crate) use rows::*;
 
 /// Requests of the client that bring input, and results of the server that ask for it.
@@ -246,19 +248,20 @@ fn judge_gate(
     let Some(declared) = asked.read_params(Declared::read).flatten() else {
         return;
     };
-    let undeclared = requests.members().find_map(|(name, request)| {
+    let lacking = requests.members().find_map(|(name, request)| {
         let missing = declared.missing(Input::of(request))?;
         Some((name, missing))
     });
-    let Some((name, missing)) = undeclared else {
+    let Some((name, missing)) = lacking else {
         return;
     };
+    let (rule, source) = undeclared(part, asked, missing, &MRTR_CAPABILITY_GATE);
     let text = format!(
-        "{} asks for {missing}, which the request's clientCapabilities do not declare",
-        shown(name)
+        "{} asks for {}, which the request's clientCapabilities do not declare{source}",
+        shown(name),
+        missing.as_str()
     );
     let frames = [asked.frame, cx.frame];
-    let rule = &MRTR_CAPABILITY_GATE;
     part.case(
         cx,
         rule,
@@ -290,11 +293,11 @@ impl Declared {
     }
 
     /// The capability that this input needs and that is not declared.
-    fn missing(self, input: Input) -> Option<&'static str> {
+    fn missing(self, input: Input) -> Option<Capability> {
         match input {
-            Input::Elicitation => (!self.elicitation).then_some("elicitation"),
-            Input::Sampling => (!self.sampling).then_some("sampling"),
-            Input::Roots => (!self.roots).then_some("roots"),
+            Input::Elicitation => (!self.elicitation).then_some(Capability::Elicitation),
+            Input::Sampling => (!self.sampling).then_some(Capability::Sampling),
+            Input::Roots => (!self.roots).then_some(Capability::Roots),
             Input::Other => None,
         }
     }

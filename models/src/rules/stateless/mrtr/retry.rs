@@ -358,24 +358,34 @@ fn judge_answers(
         let Some(asked) = one.asked(name.key()) else {
             continue;
         };
-        if let Some(why) = wrapping(asked.input, answer) {
-            walk.flaw(&MRTR_RESPONSE_SHAPE, answer, || {
-                format!("the answer under {} {why}", shown(name))
-            });
-            continue;
-        }
         let request = requests.and_then(|requests| {
             let mut members = requests.members();
             let found = members.find(|(known, _)| known.key() == asked.key);
             found.map(|(_, request)| request)
         });
-        match (asked.input, request) {
-            (Input::Roots, _) => walk.object(answer, &roots::RESULT, &roots::ROOTS_RESULT_SHAPE),
-            (_, Some(request)) => client_features::answered_inside(&mut walk, request, answer),
-            (_, None) => {}
-        }
+        judge_answer(&mut walk, name, answer, asked.input, request);
     }
     walk.report(part, cx);
+}
+
+/// An answer inside a request, by what was asked under its name; the request itself where it is known.
+pub(crate) fn judge_answer<'a>(
+    walk: &mut Walk<'a>,
+    name: Value<'a>,
+    answer: Value<'a>,
+    input: Input,
+    request: Option<Value<'_>>,
+) {
+    if let Some(why) = wrapping(input, answer) {
+        return walk.flaw(&MRTR_RESPONSE_SHAPE, answer, || {
+            format!("the answer under {} {why}", shown(name))
+        });
+    }
+    match (input, request) {
+        (Input::Roots, _) => walk.object(answer, &roots::RESULT, &roots::ROOTS_RESULT_SHAPE),
+        (_, Some(request)) => client_features::answered_inside(walk, request, answer),
+        (_, None) => {}
+    }
 }
 
 /// What stands around an answer that should be bare.

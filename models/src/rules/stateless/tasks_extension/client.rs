@@ -3,13 +3,17 @@
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Method};
+use mcpsim_traces::scan::Scanner;
 use mcpsim_traces::tape::Value;
 
 use super::{TASK_EXT_POLL_INTERVAL, TASK_UPDATE_KNOWN_KEYS, is_task, saw_task};
 use crate::deep::tasks::{Status, View};
+use crate::deep::tasks_ext::TaskKey;
 use crate::deep::{Deep, Frame};
 use crate::ledger::Cx;
 use crate::part::{Knows, Mode, Part, flag};
+use crate::rules::stateless::mrtr::judge_answer;
+use crate::shape::Walk;
 
 /// The client sends a request.
 pub(super) fn asks(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
@@ -54,16 +58,22 @@ fn updates(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         told.request.is_present() && !told.has_more && !part.is(flag::JOINED | flag::GARBLED_IN);
     let mut unknown: Option<Value<'_>> = None;
     let mut again: Option<Value<'_>> = None;
-    for (name, _) in answers.members() {
+    let mut walk = Walk::begin(frame);
+    for (name, answer) in answers.members() {
         match told.key(name.key()) {
             None => unknown = unknown.or(Some(name)),
             Some(key) => {
                 if part.knows(key.acked) == Knows::Must {
                     again = again.or(Some(name));
+                } else if let Some(walk) = &mut walk {
+                    held_against(walk, name, answer, key);
                 }
                 key.sent = cx.frame;
             }
         }
+    }
+    if let Some(walk) = walk {
+        walk.report(part, cx);
     }
     if let Some(name) = unknown.filter(|_| is_whole) {
         let text = "tasks/update answers a key that the task never asked under".to_string();
@@ -74,6 +84,16 @@ fn updates(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         let (rule, frames) = (&TASK_UPDATE_KNOWN_KEYS, [cx.frame]);
         part.case(cx, rule, verdict, severity, &frames, Some(name), text);
     }
+}
+
+/// An answer to a task, by what the task asked for under its name.
+fn held_against<'a>(walk: &mut Walk<'a>, name: Value<'a>, answer: Value<'a>, key: &TaskKey) {
+    let mut scanner = Scanner::recording();
+    let request = key.request.as_deref().and_then(|text| {
+        scanner.value(text, 0).ok()?;
+        scanner.body(text)
+    });
+    judge_answer(walk, name, answer, key.input, request);
 }
 
 /// Something goes to the client.
@@ -113,7 +133,7 @@ fn told(deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, task: Value<'_>) {
     told.poll.is_news |= frame.message.kind == Kind::Notification;
     told.is_over = view.status.is_some_and(Status::is_terminal);
     let inputs = task.get("inputRequests");
-    for (name, _) in inputs.iter().flat_map(|inputs| inputs.members()) {
-        told.learn(name.key());
+    for (name, request) in inputs.iter().flat_map(|inputs| inputs.members()) {
+        told.learn(name.key(), request);
     }
 }
