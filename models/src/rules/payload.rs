@@ -338,6 +338,10 @@ fn table(from: Role, frame: &Frame<'_>) -> Option<(&'static Def, &'static Rule)>
         return None;
     }
     match frame.message.kind {
+        // All that a client may have run as a task is a call of a tool.
+        Kind::Result if frame.method == Method::TasksResult && from == Role::Server => {
+            Some((&tools::TASK_PAYLOAD, &tools::TOOL_RESULT_CONTENT))
+        }
         Kind::Result => result(frame),
         Kind::Request | Kind::Notification => call(frame.method),
         _ => None,

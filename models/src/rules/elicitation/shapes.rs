@@ -10,7 +10,7 @@ use super::rows::{
 };
 use super::url;
 use crate::rules::Rule;
-use crate::shape::{Def, Form, Ill, Walk, What, found, optional, required, shown};
+use crate::shape::{Def, Form, Ill, Member, Walk, What, found, optional, required, shown};
 
 pub(crate) static FORM: Def = Def::new(
     "an elicitation by form",
@@ -34,6 +34,7 @@ static SCHEMA: Def = Def::new(
             What::MapOf(&What::Check("a flat schema", property)),
         ),
         optional("required", What::ArrayOf(&What::Text)),
+        optional("$schema", What::Text).since(Revision::V2025_11_25),
     ],
 );
 
@@ -125,10 +126,79 @@ fn property<'a>(walk: &mut Walk<'a>, value: Value<'a>, _: &'static Rule) {
             Some((kind.unwrap_or(value), text))
         }
     };
-    if let Some((value, what)) = ill {
-        flat(walk, value, &what);
+    match ill {
+        Some((value, what)) => flat(walk, value, &what),
+        None if is("boolean") => walk.object(value, &BOOLEAN, &ELICIT_SCHEMA_FLAT),
+        None if is("array") => walk.object(value, &CHOICES, &ELICIT_SCHEMA_FLAT),
+        None => walk.object(value, &NUMBER, &ELICIT_SCHEMA_FLAT),
     }
 }
+
+static BOOLEAN: Def = Def::new(
+    "a boolean of a form",
+    &[TITLE, DESCRIPTION, optional("default", What::Bool)],
+);
+
+static NUMBER: Def = Def::new(
+    "a number of a form",
+    &[
+        TITLE,
+        DESCRIPTION,
+        optional("minimum", What::Number),
+        optional("maximum", What::Number),
+        optional("default", What::Number).since(Revision::V2025_11_25),
+    ],
+);
+
+static TEXT: Def = Def::new(
+    "a string of a form",
+    &[
+        TITLE,
+        DESCRIPTION,
+        optional("minLength", What::Integer),
+        optional("maxLength", What::Integer),
+        DEFAULT_TEXT,
+    ],
+);
+
+static CHOICE: Def = Def::new(
+    "a choice of a form",
+    &[
+        TITLE,
+        DESCRIPTION,
+        optional("enumNames", What::ArrayOf(&What::Text)),
+        optional("oneOf", What::ArrayOf(&What::Def(&TITLED))).since(Revision::V2025_11_25),
+        DEFAULT_TEXT,
+    ],
+);
+
+static TITLED: Def = Def::new("one of a choice", &[required("title", What::Text)]);
+
+static CHOICES: Def = Def::new(
+    "several of a choice",
+    &[
+        TITLE,
+        DESCRIPTION,
+        optional("minItems", What::Integer),
+        optional("maxItems", What::Integer),
+        optional("items", What::Def(&ITEMS)),
+        optional("default", What::ArrayOf(&What::Text)),
+    ],
+);
+
+static ITEMS: Def = Def::new(
+    "what may be chosen",
+    &[
+        optional("type", What::OneOf(&["string"])),
+        optional("anyOf", What::ArrayOf(&What::Def(&TITLED))),
+    ],
+);
+
+const TITLE: Member = optional("title", What::Text);
+const DESCRIPTION: Member = optional("description", What::Text);
+
+/// Before 2025-11-25 only booleans have a default.
+const DEFAULT_TEXT: Member = optional("default", What::Text).since(Revision::V2025_11_25);
 
 #[cold]
 fn flat<'a>(walk: &mut Walk<'a>, value: Value<'a>, what: &str) {
@@ -147,9 +217,14 @@ fn string<'a>(walk: &mut Walk<'a>, value: Value<'a>) {
     let is_choice = match (value.get("enum"), titled) {
         (Some(list), _) => list.is_array() && list.items().all(Value::is_text),
         (None, Some(list)) => is_titled(list),
-        (None, None) => return format(walk, value),
+        (None, None) => {
+            format(walk, value);
+            return walk.object(value, &TEXT, &ELICIT_SCHEMA_FLAT);
+        }
     };
-    if !is_choice {
+    if is_choice {
+        walk.object(value, &CHOICE, &ELICIT_SCHEMA_FLAT);
+    } else {
         flat(walk, value, "an enumeration that is not of strings");
     }
 }

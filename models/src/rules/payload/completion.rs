@@ -70,7 +70,13 @@ pub(crate) const ROWS: &[Rule] = &[
     COMPLETE_OVER_100,
 ];
 
-static PROMPT: Def = Def::new("a reference to a prompt", &[required("name", What::Text)]);
+static PROMPT: Def = Def::new(
+    "a reference to a prompt",
+    &[
+        required("name", What::Text),
+        optional("title", What::Text).since(Revision::V2025_06_18),
+    ],
+);
 
 static RESOURCE: Def = Def::new("a reference to a resource", &[required("uri", What::Text)]);
 

@@ -5,6 +5,7 @@ use mcpsim_traces::message::Revision;
 use mcpsim_traces::tape::Value;
 
 use super::{RESULT_SHAPE, meta};
+use crate::rules::stateless::payload::{REQUEST_SCHEMA, RESULT_SCHEMA};
 use crate::rules::{Basis, Category, MUST, Needs, Rule, SHOULD, Side, When};
 use crate::shape::{Arm, Def, Form, Ill, Member, Union, Walk, What, optional, required, text};
 
@@ -194,8 +195,38 @@ static ICON: Def = Def::new(
         optional("mimeType", What::Text).until(Revision::V2025_11_25),
         optional("sizes", What::ArrayOf(&What::Text)).until(Revision::V2025_11_25),
         optional("theme", What::OneOf(&["light", "dark"])).until(Revision::V2025_11_25),
+        optional("mimeType", What::Check("a string", icon_text))
+            .since(Revision::V2026_07_28)
+            .at_most(Severity::Warning),
+        optional("sizes", What::Check("an array of strings", icon_sizes))
+            .since(Revision::V2026_07_28)
+            .at_most(Severity::Warning),
+        optional("theme", What::Check("light or dark", icon_theme))
+            .since(Revision::V2026_07_28)
+            .at_most(Severity::Warning),
     ],
 );
+
+/// Outside sessions the icon's own rule is about where it comes from; what else it holds is the payload's matter.
+fn of_payload(walk: &Walk<'_>) -> &'static Rule {
+    if walk.is_result() {
+        &RESULT_SCHEMA
+    } else {
+        &REQUEST_SCHEMA
+    }
+}
+
+fn icon_text<'a>(walk: &mut Walk<'a>, value: Value<'a>, _: &'static Rule) {
+    walk.value(value, &What::Text, of_payload(walk));
+}
+
+fn icon_sizes<'a>(walk: &mut Walk<'a>, value: Value<'a>, _: &'static Rule) {
+    walk.value(value, &What::ArrayOf(&What::Text), of_payload(walk));
+}
+
+fn icon_theme<'a>(walk: &mut Walk<'a>, value: Value<'a>, _: &'static Rule) {
+    walk.value(value, &What::OneOf(&["light", "dark"]), of_payload(walk));
+}
 
 static AN_ICON: What = What::Def(&ICON);
 
@@ -220,9 +251,15 @@ static ANNOTATIONS: Def = Def::new(
 pub(crate) const ANNOTATED: Member =
     optional("annotations", What::Def(&ANNOTATIONS)).rule(&ANNOTATIONS_SHAPE);
 
-/// `size` of a resource.
-pub(crate) const SIZE: Member =
-    optional("size", What::Check("a whole number", size)).rule(&RESOURCE_SIZE_TYPE);
+/// `size` of a resource, inside sessions.
+pub(crate) const SIZE: Member = optional("size", What::Check("a whole number", size))
+    .until(Revision::V2025_11_25)
+    .rule(&RESOURCE_SIZE_TYPE);
+
+/// … and outside.
+pub(crate) const SIZE_OUTSIDE: Member = optional("size", What::Check("a whole number", size))
+    .since(Revision::V2026_07_28)
+    .rule(&RESULT_SCHEMA);
 
 fn size<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     if !value.is_integer() {
@@ -278,6 +315,7 @@ pub(crate) static LINK: Def = Def::new(
         optional("description", What::Text),
         optional("mimeType", What::Text),
         SIZE,
+        SIZE_OUTSIDE,
         ANNOTATED,
         ICONS,
         meta::NESTED,

@@ -117,6 +117,9 @@ pub(crate) static SERVER_INFO: Def = Def::new(
 
 const EXPERIMENTAL: Member = optional("experimental", What::MapOf(&What::Object));
 
+/// What stands under the name of each is another rule's matter.
+const EXTENSIONS: Member = optional("extensions", What::Object).since(Revision::V2026_07_28);
+
 static ROOTS: Def = Def::new(
     "the roots capability",
     &[
@@ -203,6 +206,7 @@ static CLIENT_CAPABILITIES: Def = Def::new(
     "a client's capabilities",
     &[
         EXPERIMENTAL,
+        EXTENSIONS,
         optional("roots", What::Def(&ROOTS)),
         optional("sampling", What::Def(&SAMPLING)),
         optional("elicitation", What::Def(&ELICITATION)).since(Revision::V2025_06_18),
@@ -225,6 +229,7 @@ static SERVER_CAPABILITIES: Def = Def::new(
     "a server's capabilities",
     &[
         EXPERIMENTAL,
+        EXTENSIONS,
         optional("logging", What::Object),
         optional("completions", What::Object).since(Revision::V2025_03_26),
         optional("prompts", What::Def(&LIST_CHANGED)),

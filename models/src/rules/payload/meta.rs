@@ -110,6 +110,9 @@ static INFO: Def = Def::new(
     &[
         required("name", What::Text),
         required("version", What::Text),
+        optional("title", What::Text).at_most(Severity::Warning),
+        optional("description", What::Text).at_most(Severity::Warning),
+        optional("websiteUrl", What::Text).at_most(Severity::Warning),
         ICONS,
     ],
 );
@@ -125,8 +128,16 @@ static OF_RESULT: Def = Def::new(
     ],
 );
 
-/// The icons of a client; whether the rest is there, and of what type, is the request's own matter.
-static CLIENT: Def = Def::new("the client's info", &[ICONS]);
+/// What a client need not say; whether its name and version are there, and of what type, is another rule's matter.
+static CLIENT: Def = Def::new(
+    "the client's info",
+    &[
+        optional("title", What::Text).at_most(Severity::Warning),
+        optional("description", What::Text).at_most(Severity::Warning),
+        optional("websiteUrl", What::Text).at_most(Severity::Warning),
+        ICONS,
+    ],
+);
 static CLIENT_INFO: What = What::Def(&CLIENT);
 
 /// What a stateless request says of itself, as far as it lies within: types at the top are another rule's.

@@ -4,7 +4,9 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Method, Revision};
 use mcpsim_traces::tape::Value;
 
-use super::content::{ANNOTATED, DESCRIPTION, ICONS, MIME_TYPE, READ, RESOURCE_URI, SIZE, TITLE};
+use super::content::{
+    ANNOTATED, DESCRIPTION, ICONS, MIME_TYPE, READ, RESOURCE_URI, SIZE, SIZE_OUTSIDE, TITLE,
+};
 use super::pagination::{CACHE_SCOPE, NEXT_CURSOR, TTL};
 use super::{INPUT_RESPONSES, INPUT_SLIP, meta};
 use crate::rules::stateless::payload::RESULT_SCHEMA;
@@ -102,6 +104,7 @@ static RESOURCE: Def = Def::new(
         DESCRIPTION,
         MIME_TYPE,
         SIZE,
+        SIZE_OUTSIDE,
         ANNOTATED,
         ICONS,
         meta::NESTED,

@@ -8,6 +8,7 @@ use super::content::{BLOCK, DESCRIPTION, ICONS, TITLE};
 use super::pagination::{CACHE_SCOPE, NEXT_CURSOR, TTL};
 use super::{INPUT_RESPONSES, INPUT_SLIP, meta};
 use crate::rules::stateless::payload::{RESULT_SCHEMA, TOOLS_OUTPUT_SCHEMA_OBJECT};
+use crate::rules::tools::IS_ERROR_TYPE;
 use crate::rules::{Category, MUST, Needs, Rule, SHOULD, Side, When};
 use crate::shape::{Def, Form, Ill, Walk, What, optional, required};
 
@@ -159,7 +160,7 @@ fn tool_name(value: Value<'_>) -> Option<Ill> {
 }
 
 /// A schema of a tool, as far as its type goes: 2026-07-28 leaves all but the root to JSON Schema.
-static SCHEMA: Def = Def::new(
+pub(crate) static SCHEMA: Def = Def::new(
     "a tool's schema",
     &[
         required("type", What::OneOf(&["object"])),
@@ -187,7 +188,8 @@ fn subschema<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     });
 }
 
-static ANNOTATIONS: Def = Def::new(
+/// What a tool does to the world, as its server says.
+pub(crate) static ANNOTATIONS: Def = Def::new(
     "a tool's annotations",
     &[
         optional("title", What::Text),
@@ -198,7 +200,8 @@ static ANNOTATIONS: Def = Def::new(
     ],
 );
 
-static EXECUTION: Def = Def::new(
+/// How a tool is run.
+pub(crate) static EXECUTION: Def = Def::new(
     "a tool's execution",
     &[optional(
         "taskSupport",
@@ -287,5 +290,17 @@ pub(crate) static TASK_RESULT: Def = Def::new(
             .until(Revision::V2025_11_25)
             .rule(&STRUCTURED_CONTENT_TYPE)
             .null_is_worse(),
+    ],
+);
+
+/// The result of tasks/result for a call of a tool: that it lacks its content is another rule's matter.
+pub(crate) static TASK_PAYLOAD: Def = Def::new(
+    "a result of tools/call",
+    &[
+        optional("content", What::ArrayOf(&What::Union(&BLOCK))).null_is_worse(),
+        optional("structuredContent", What::Object)
+            .rule(&STRUCTURED_CONTENT_TYPE)
+            .null_is_worse(),
+        optional("isError", What::Bool).rule(&IS_ERROR_TYPE),
     ],
 );

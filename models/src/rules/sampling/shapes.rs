@@ -1,5 +1,6 @@
 //! Shapes of sampling requests, their messages and their results.
 
+use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::Revision;
 use mcpsim_traces::tape::Value;
 
@@ -9,7 +10,9 @@ use super::rows::{
     SAMPLING_MESSAGE_SHAPE, SAMPLING_PARAMS, SAMPLING_PREFERENCES_RANGE, SAMPLING_RESULT_SHAPE,
     SAMPLING_TOOL_BLOCK_FIELDS, SAMPLING_TOOL_CHOICE,
 };
-use crate::rules::payload::content::{self, CONTENT_BLOCK_FIELDS};
+use crate::rules::payload::content::{self, CONTENT_BLOCK_FIELDS, ICONS};
+use crate::rules::payload::meta;
+use crate::rules::payload::tools::{ANNOTATIONS, EXECUTION, SCHEMA};
 use crate::rules::{Rule, When};
 use crate::shape::{Arm, Def, Member, Union, Walk, What, optional, required};
 
@@ -18,7 +21,15 @@ pub(crate) static REQUEST: Def = Def::new(
     &[
         required("messages", What::ArrayOf(&What::Def(&MESSAGE))),
         required("maxTokens", What::Integer),
-        optional("modelPreferences", What::Def(&PREFERENCES)).rule(&SAMPLING_PREFERENCES_RANGE),
+        optional("modelPreferences", What::Def(&PREFERENCES))
+            .until(Revision::V2025_11_25)
+            .rule(&SAMPLING_PREFERENCES_RANGE),
+        optional("modelPreferences", What::Def(&PREFERENCES)).since(Revision::V2026_07_28),
+        optional("systemPrompt", What::Text),
+        optional("temperature", What::Number),
+        optional("stopSequences", What::ArrayOf(&What::Text)),
+        optional("metadata", What::Object),
+        optional("tools", What::ArrayOf(&What::Def(&TOOL))).since(Revision::V2025_11_25),
         optional(
             "includeContext",
             What::OneOf(&["none", "thisServer", "allServers"]),
@@ -36,19 +47,41 @@ static MESSAGE: Def = Def::new(
     &[
         required("role", What::OneOf(&["user", "assistant"])),
         required("content", What::Check("a content block", blocks)),
+        optional("_meta", What::Object).since(Revision::V2025_11_25),
     ],
 )
 .rule(&SAMPLING_MESSAGE_SHAPE);
 
+/// A tool that the model may use: all that is wrong with it is the request's matter.
+static TOOL: Def = Def::new(
+    "a tool",
+    &[
+        required("name", What::Text),
+        optional("title", What::Text),
+        optional("description", What::Text),
+        required("inputSchema", What::Def(&SCHEMA)),
+        optional("outputSchema", What::Def(&SCHEMA)).until(Revision::V2025_11_25),
+        optional("outputSchema", What::Object).since(Revision::V2026_07_28),
+        optional("annotations", What::Def(&ANNOTATIONS)).at_most(Severity::Warning),
+        optional("execution", What::Def(&EXECUTION))
+            .until(Revision::V2025_11_25)
+            .at_most(Severity::Warning),
+        ICONS,
+        meta::NESTED,
+    ],
+);
+
 static PREFERENCES: Def = Def::new(
     "the preferences",
     &[
-        optional("hints", What::ArrayOf(&What::Object)),
+        optional("hints", What::ArrayOf(&What::Def(&HINT))),
         optional("costPriority", What::Between(0, 1)),
         optional("speedPriority", What::Between(0, 1)),
         optional("intelligencePriority", What::Between(0, 1)),
     ],
 );
+
+static HINT: Def = Def::new("a hint", &[optional("name", What::Text)]);
 
 static CHOICE: Def = Def::new(
     "a choice of tools",
@@ -62,6 +95,7 @@ pub(crate) static RESULT: Def = Def::new(
         required("content", What::Check("a content block", blocks)),
         required("model", What::Text),
         optional("stopReason", What::Text),
+        optional("_meta", What::Object).since(Revision::V2026_07_28),
     ],
 )
 .rule(&SAMPLING_RESULT_SHAPE);
@@ -122,6 +156,7 @@ const USE: &[Member] = &[
     required("id", What::Text),
     required("name", What::Text),
     required("input", What::Object),
+    meta::NESTED,
 ];
 const OUTCOME: &[Member] = &[
     required("toolUseId", What::Text),
@@ -130,7 +165,8 @@ const OUTCOME: &[Member] = &[
         What::ArrayOf(&What::Check("an ordinary content block", ordinary)),
     ),
     optional("isError", What::Bool),
-    optional("structuredContent", What::Object),
+    optional("structuredContent", What::Object).until(Revision::V2025_11_25),
+    meta::NESTED,
 ];
 static TOOL_USE: Def = Def::new("a tool use", USE);
 static TOOL_RESULT: Def = Def::new("a tool result", OUTCOME);

@@ -17,6 +17,7 @@ use crate::deep::tasks::{RELATED, is_augmentable, text_key};
 use crate::deep::{Asked, Frame};
 use crate::ledger::{Cx, bit};
 use crate::part::Part;
+use crate::rules::payload::pagination::NEXT_CURSOR;
 use crate::rules::{Rule, When};
 use crate::shape::{self, Def, Form, Ill, Walk, What, optional, required};
 
@@ -58,7 +59,10 @@ static CREATED: Def = Def::new(
 
 static LIST: Def = Def::new(
     "a result of tasks/list",
-    &[required("tasks", What::ArrayOf(&What::Def(&TASK)))],
+    &[
+        required("tasks", What::ArrayOf(&What::Def(&TASK))),
+        NEXT_CURSOR,
+    ],
 )
 .rule(&TASK_LIST_SHAPE);
 
