@@ -3,7 +3,7 @@
 use mcpsim_traces::event::{LinkKind, Role};
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Capabilities, Kind, Message, Method, Revision, Version};
+use mcpsim_traces::message::{Capabilities, Condition, Kind, Message, Method, Revision, Version};
 
 use crate::era::Light;
 use crate::ledger::Cx;
@@ -396,6 +396,10 @@ impl Part {
     fn before_initialize(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let is_first = !self.is(flag::SPOKE | flag::JOINED | flag::FORCED);
         self.set(flag::SPOKE);
+        // Metadata that cannot be read may say that the request stands outside any session.
+        if message.has(Condition::MetaNotObject) {
+            return;
+        }
         if is_first {
             let text = format!(
                 "the client begins with {}; it begins with initialize",

@@ -353,8 +353,13 @@ fn is_complete(walk: &Walk<'_>, frame: &Frame<'_>) -> bool {
     if !frame.is_stateless || frame.message.kind != Kind::Result {
         return true;
     }
-    let kind = walk.root().get("resultType");
-    kind.is_none_or(|kind| kind.is("complete"))
+    match walk.root().get("resultType") {
+        Some(kind) => kind.is("complete"),
+        // What asks for input, or stands for a task, lacks its kind and nothing else.
+        None => ["inputRequests", "taskId"]
+            .iter()
+            .all(|name| walk.root().get(name).is_none()),
+    }
 }
 
 fn has_no_params(walk: &mut Walk<'_>) {

@@ -20,10 +20,11 @@ use crate::shape::{self, Walk, shown};
 use messages::{ToolFaults, blocks, is_type};
 pub(crate) use rows::ROWS;
 use rows::{
-    SAMPLING_CONTEXT_UNDECLARED, SAMPLING_PARAMS, SAMPLING_REFUSED_CODE, SAMPLING_RESULT_SHAPE,
-    SAMPLING_TOOL_BALANCE, SAMPLING_TOOL_CHOICE_OBEYED, SAMPLING_TOOL_FAULT_REFUSED,
-    SAMPLING_TOOL_RESULT_ONLY, SAMPLING_TOOL_RESULT_ORPHAN, SAMPLING_TOOL_ROLES,
-    SAMPLING_TOOL_USE_NAME, SAMPLING_TOOLS_MUST_ERROR, SAMPLING_TOOLS_UNDECLARED,
+    SAMPLING_CONTENT_TYPE, SAMPLING_CONTEXT_UNDECLARED, SAMPLING_MESSAGE_SHAPE, SAMPLING_PARAMS,
+    SAMPLING_REFUSED_CODE, SAMPLING_RESULT_SHAPE, SAMPLING_TOOL_BALANCE,
+    SAMPLING_TOOL_CHOICE_OBEYED, SAMPLING_TOOL_FAULT_REFUSED, SAMPLING_TOOL_RESULT_ONLY,
+    SAMPLING_TOOL_RESULT_ORPHAN, SAMPLING_TOOL_ROLES, SAMPLING_TOOL_USE_NAME,
+    SAMPLING_TOOLS_MUST_ERROR, SAMPLING_TOOLS_UNDECLARED,
 };
 
 /// sampling/createMessage and its answers, inside sessions.
@@ -79,6 +80,10 @@ pub(crate) fn judge_request<'a>(walk: &mut Walk<'a>, params: Value<'a>, declared
     }
     let list = params.get("messages").filter(|list| list.is_array());
     let Some(list) = list else { return };
+    // Messages of the wrong shape lack what they would have been paired by.
+    if walk.has(&SAMPLING_MESSAGE_SHAPE) || walk.has(&SAMPLING_CONTENT_TYPE) {
+        return;
+    }
     let faults = ToolFaults::of(list, walk.is_stateless());
     if faults.uses_tools {
         walk.saw(When::SAMPLING_TOOLS);

@@ -136,7 +136,9 @@ fn judge(
     let structured = result.get("structuredContent");
     if let Some(structured) = structured {
         cx.ledger.saw(bit(When::STRUCTURED));
-        if let Some(content) = content {
+        // What is no object has no place there before 2026-07-28: one finding says so.
+        let has_place = frame.is_stateless || structured.is_object();
+        if let (Some(content), true) = (content, has_place) {
             copied(part, cx, structured, content);
         }
     }

@@ -70,6 +70,7 @@ pub(crate) fn listed(
                 Some(known) => match known.validity() {
                     Validity::Valid => None,
                     Validity::Unknown(why) => Some(*why),
+                    Validity::Invalid(_) if is_misshapen(schema, frame.is_stateless) => None,
                     Validity::Invalid(words) => {
                         wrong.get_or_insert_with(|| (tool, name, schema, words.clone()));
                         None
@@ -92,6 +93,19 @@ pub(crate) fn listed(
         let text = format!("the {name} of {} is no valid schema: {words}", named(tool));
         part.broken_value(cx, &TOOL_SCHEMA_DIALECT, schema, text);
     }
+}
+
+/// Whether the published types of tools refuse the schema already, whatever its dialect says.
+#[cold]
+fn is_misshapen(schema: Value<'_>, is_stateless: bool) -> bool {
+    let is_typed = schema.get("type").is_none_or(|kind| kind.is("object"));
+    let is_schema =
+        |(_, value): (Value<'_>, Value<'_>)| value.is_object() || value.as_bool().is_some();
+    let properties = schema.get("properties").filter(|value| !value.is_null());
+    let required = schema.get("required").filter(|value| !value.is_null());
+    let has_slip = properties.is_some_and(|all| !all.is_object() || !all.members().all(is_schema))
+        || required.is_some_and(|all| !all.is_array() || !all.items().all(Value::is_text));
+    !is_typed || has_slip && !is_stateless
 }
 
 /// A schema that is not judged by is said once.

@@ -1,6 +1,8 @@
 //! Reads captures and expectations, and compares findings with what was expected.
 #![allow(dead_code, unreachable_pub, unused_imports)]
 
+pub mod members;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 

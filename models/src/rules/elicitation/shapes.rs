@@ -192,7 +192,18 @@ static ITEMS: Def = Def::new(
         optional("type", What::OneOf(&["string"])),
         optional("anyOf", What::ArrayOf(&What::Def(&TITLED))),
     ],
-);
+)
+.also(says_strings);
+
+/// A plain list of what may be chosen says that they are strings; one with titles need not.
+fn says_strings<'a>(walk: &mut Walk<'a>, items: Value<'a>, rule: &'static Rule) {
+    let is_silent = items.get("type").is_none_or(Value::is_null);
+    if is_silent && items.get("enum").is_some() {
+        walk.flaw(rule, items, || {
+            "the choices of a form have no type; it is string".to_string()
+        });
+    }
+}
 
 const TITLE: Member = optional("title", What::Text);
 const DESCRIPTION: Member = optional("description", What::Text);

@@ -187,13 +187,25 @@ static NESTED: Def = Def::new(
     "a resource within a prompt",
     &[
         required("uri", What::Form(&RESOURCE_URI)),
-        required("mimeType", What::Text).at_most(Severity::Warning),
+        optional("mimeType", What::Text),
         TEXT_OF,
         BLOB_OF,
         meta::NESTED,
     ],
 )
-.also(text_or_blob);
+.also(whole);
+
+/// The text of the specification asks for a MIME type, the types do not: without one it is a warning.
+fn whole<'a>(walk: &mut Walk<'a>, object: Value<'a>, rule: &'static Rule) {
+    text_or_blob(walk, object, rule);
+    if object.get("mimeType").is_none() {
+        let place = walk.place();
+        walk.flaw_at(rule, Severity::Warning, object, || {
+            let path = place.path(object);
+            format!("`{path}` has no `mimeType`; a resource within a prompt has it, a string")
+        });
+    }
+}
 
 static EMBEDDED: Def = Def::new(
     "an embedded resource",

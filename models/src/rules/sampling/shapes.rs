@@ -62,10 +62,11 @@ static TOOL: Def = Def::new(
         required("inputSchema", What::Def(&SCHEMA)),
         optional("outputSchema", What::Def(&SCHEMA)).until(Revision::V2025_11_25),
         optional("outputSchema", What::Object).since(Revision::V2026_07_28),
-        optional("annotations", What::Def(&ANNOTATIONS)).at_most(Severity::Warning),
-        optional("execution", What::Def(&EXECUTION))
-            .until(Revision::V2025_11_25)
+        optional("annotations", What::Def(&ANNOTATIONS)).until(Revision::V2025_11_25),
+        optional("annotations", What::Def(&ANNOTATIONS))
+            .since(Revision::V2026_07_28)
             .at_most(Severity::Warning),
+        optional("execution", What::Def(&EXECUTION)).until(Revision::V2025_11_25),
         ICONS,
         meta::NESTED,
     ],

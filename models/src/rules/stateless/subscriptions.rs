@@ -111,6 +111,8 @@ fn notified(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
         || frame.method == Method::SubscriptionsAcknowledged;
     match tag {
         Some(tag) => tagged(part, deep, cx, frame, tag),
+        // Metadata that is no object is the envelope's matter.
+        None if meta.is_some_and(|meta| !meta.is_object()) => {}
         None if is_core => untagged(part, deep, cx, frame),
         None => {}
     }
@@ -448,6 +450,8 @@ fn answered(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
                 text,
             );
         }
+        // Metadata that is no object is the envelope's matter.
+        None if result.get("_meta").is_some_and(|meta| !meta.is_object()) => {}
         None => {
             let text = format!(
                 "the closing result of the subscription {} does not name it in `_meta`",

@@ -319,6 +319,11 @@ fn judge_keys(
     lacks: Option<usize>,
 ) {
     let frames = [one.frame, cx.frame];
+    let given = retry.params.get("inputResponses");
+    // Answers that are no object are another rule's matter.
+    if given.is_some_and(|given| !given.is_object()) {
+        return;
+    }
     let (broken, rule) = (Verdict::Broken, &MRTR_RETRY_ANSWERS_ALL);
     if let Some(at) = lacks {
         let text = format!(

@@ -239,7 +239,10 @@ pub(super) fn announces(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame
         Method::TasksNotification => {
             saw_task(cx);
             form::shown(part, cx, frame);
-            opted_in(part, deep, cx, params, tag);
+            // Metadata that is no object is the envelope's matter.
+            if params.get("_meta").is_none_or(|meta| meta.is_object()) {
+                opted_in(part, deep, cx, params, tag);
+            }
             shown(part, deep, cx, frame, params);
         }
         Method::SubscriptionsAcknowledged => {
@@ -257,6 +260,9 @@ fn opted_in(part: &Part, deep: &Deep, cx: &mut Cx<'_>, task: Value<'_>, tag: Opt
         return part.broken(cx, &TASK_NOTIFICATIONS_OPTED_IN, &[cx.frame], text);
     };
     let id = text_key(task.get("taskId"));
+    if !id.is_present() {
+        return;
+    }
     let listen = deep.tasks_ext.listened(tag);
     if let Some(listen) = listen.filter(|listen| !listen.tasks.contains(&id)) {
         let text = "the news is of a task that its subscription does not name".to_string();
