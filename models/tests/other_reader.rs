@@ -3,10 +3,14 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::members::{Block, Row, blocks};
-use mcpsim_traces::judge::Severity;
+use common::{How, Line, cases, judge, line_of, read};
+use mcpsim_models::examples::examples;
+use mcpsim_models::rules;
+use mcpsim_traces::event::Role;
+use mcpsim_traces::judge::{Finding, Severity, Vantage};
 use mcpsim_traces::message::Revision;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -63,7 +67,7 @@ fn takes_params(method: &str, params: &Value) -> Option<bool> {
 
 /// Whether the other reader takes the result of that method.
 fn takes_result(method: &str, result: &Value) -> Option<bool> {
-    let is_task = result.get("task").is_some();
+    let is_task = result.get("task").is_some() && result.get("content").is_none();
     Some(match method {
         "initialize" => is!(InitializeResult, result),
         "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
@@ -296,4 +300,188 @@ proptest! {
         let only = difference(block, &value);
         prop_assert!(only.is_none() || alone, "{} {} {made:?}: refused {only:?} only", block.method, block.part);
     }
+}
+
+/// A session by name, its lines and how it is judged.
+type Session = (String, Vec<Line>, How);
+
+/// The sessions of the cases, and recorded ones.
+fn sessions() -> Vec<Session> {
+    let mut sessions = vec![];
+    for rule in rules() {
+        for (at, example) in examples(rule.id).iter().enumerate() {
+            let (lines, how) = (
+                example.lines().expect("lines"),
+                example.how().expect("options"),
+            );
+            sessions.push((format!("{} {}", rule.id, at + 1), lines, how));
+        }
+    }
+    let folder = cases().join("real");
+    let names: Value = serde_json::from_str(&read(&folder.join("expect.json"))).expect("JSON");
+    for name in names.as_object().expect("sessions by name").keys() {
+        let text = read(&folder.join(format!("{name}.jsonl")));
+        let all = text
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str(line).expect("JSON"));
+        let lines = all.map(|line: Value| line_of(&line)).collect();
+        sessions.push((name.clone(), lines, How::from(Vantage::Between)));
+    }
+    sessions
+}
+
+/// What one frame of a session holds: its number, its sender, its method, `params` or `result`, and that.
+struct Held {
+    frame: u32,
+    from: Role,
+    method: String,
+    part: &'static str,
+    payload: Value,
+}
+
+/// The payloads of a session that agreed on 2025-11-25, from the answer to initialize on.
+fn held(lines: &[Line]) -> Vec<Held> {
+    let mut asked: BTreeMap<(Role, String), String> = BTreeMap::new();
+    let mut all = vec![];
+    let (mut frame, mut is_agreed) = (0, false);
+    for line in lines {
+        frame += u32::from(line.event.as_deref().is_none_or(|event| event == "http"));
+        let Ok(body) = serde_json::from_slice::<Value>(&line.bytes) else {
+            continue;
+        };
+        let id = body["id"].to_string();
+        // What speaks for itself stands outside the session, and so does its answer.
+        if !body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_null() {
+            asked.remove(&(line.from, id));
+            continue;
+        }
+        let (method, part) = match body["method"].as_str() {
+            Some(method) => {
+                asked.insert((line.from, id), method.to_string());
+                (method.to_string(), "params")
+            }
+            None => match asked.remove(&(line.from.other(), id)) {
+                Some(method) => (method, "result"),
+                None => continue,
+            },
+        };
+        let payload = body[part].clone();
+        if method == "initialize" && part == "result" {
+            is_agreed = payload["protocolVersion"] == REVISION.as_str();
+        }
+        // Of a task's result only the session tells what it is; what is no object is the envelope's matter.
+        if is_agreed && payload.is_object() && method != "tasks/result" {
+            all.push(Held {
+                frame,
+                from: line.from,
+                method,
+                part,
+                payload,
+            });
+        }
+    }
+    all
+}
+
+/// Rules that say more of frames in sessions than the other's types do.
+const MORE_HERE: &[(&str, &str)] = &[
+    (
+        "elicit-schema-flat",
+        "there an enumeration that is none is read as free text",
+    ),
+    ("elicit-url-params", "there a url is any text"),
+    (
+        "elicit-complete-known",
+        "it is also about which elicitations there were",
+    ),
+    ("task-create-result", "it is about when a task is due"),
+    ("task-params-shape", "there null is as good as absent"),
+    (
+        "task-object-shape",
+        "there a ttl that is absent is as good as null",
+    ),
+    ("task-id-type", "there metadata may hold anything"),
+];
+
+/// What the other's types refuse without reason, by method and something in the payload.
+const MORE_THERE: &[(&str, &str, &str)] = &[
+    (
+        "elicitation/create",
+        "0.5",
+        "there a form's numbers are whole",
+    ),
+    (
+        "tools/call",
+        "60000.0",
+        "there a whole number is one without a point; JSON does not tell 60000.0 from 60000",
+    ),
+];
+
+#[test]
+fn sessions_are_told_alike() {
+    let of_form: BTreeSet<String> = blocks()
+        .into_iter()
+        .flat_map(|block| block.rows)
+        .map(|row| row.rule)
+        .collect();
+    let (mut seen, mut wrong, mut used) = (0, vec![], BTreeSet::new());
+    for (name, lines, how) in sessions() {
+        let held = held(&lines);
+        if held.is_empty() {
+            continue;
+        }
+        let findings = judge(&lines, &how);
+        for one in held {
+            let takes = if one.part == "params" {
+                takes_params
+            } else {
+                takes_result
+            };
+            let Some(takes) = takes(&one.method, &one.payload) else {
+                continue;
+            };
+            seen += 1;
+            let about = |finding: &&Finding| {
+                finding.frames.contains(&one.frame) && finding.blame.as_str() == one.from.as_str()
+            };
+            let is_form = |finding: &&Finding| {
+                finding.severity == Severity::Error && of_form.contains(finding.rule)
+            };
+            let told: Vec<&str> = findings
+                .iter()
+                .filter(about)
+                .filter(|one| !takes || is_form(one))
+                .map(|one| one.rule)
+                .collect();
+            if takes != told.is_empty() {
+                let text = one.payload.to_string();
+                let here = MORE_HERE
+                    .iter()
+                    .find(|(rule, _)| takes && told.iter().all(|told| told == rule));
+                let there = MORE_THERE.iter().find(|(method, part, _)| {
+                    !takes && *method == one.method && text.contains(part)
+                });
+                match here.map(|known| known.0).or(there.map(|known| known.1)) {
+                    Some(known) => drop(used.insert(known)),
+                    None => wrong.push(format!(
+                        "{name} [{}] {}: taken {takes}, {told:?}: {text}",
+                        one.frame, one.method
+                    )),
+                }
+            }
+        }
+    }
+    assert!(seen > 500, "{seen}");
+    assert!(
+        wrong.is_empty(),
+        "{} of {seen}\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let listed = MORE_HERE
+        .iter()
+        .map(|known| known.0)
+        .chain(MORE_THERE.iter().map(|known| known.1));
+    assert_eq!(used, listed.collect(), "what is listed still differs");
 }
