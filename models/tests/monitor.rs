@@ -1,11 +1,13 @@
 //! The judge of a world: chains of waiting through a gateway, losses, exits and crashes, equal states.
 
 use mcpsim_models::{Monitor, Part};
+use mcpsim_traces::classify::classify;
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
 use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Capability, Message, Method, Revision, Shape, Tool};
+use mcpsim_traces::scan::Scanner;
 
 /// A few links between parties; a frame is sent and received at once, unless it is lost.
 struct Stage {
@@ -77,6 +79,28 @@ impl Stage {
             slips: &[],
         };
         if is_own {
+            self.monitor.by(&mut end.3, &sight);
+        } else {
+            self.monitor.toward(&mut end.3, &sight);
+        }
+    }
+
+    /// That text goes out on the first link, or arrives.
+    fn text(&mut self, text: &str, from: Role, is_sent: bool) {
+        let at = if is_sent { from } else { from.other() };
+        let end = self.ends.iter_mut().find(|end| end.1 == 0 && end.2 == at);
+        let end = end.expect("an end");
+        let sight = Sight {
+            message: &classify(text.as_bytes(), &mut Scanner::new()).message,
+            text: Some(text.as_bytes()),
+            body: None,
+            frame: self.frames,
+            party: PartyId(end.0),
+            link: LinkId(0),
+            stream: 0,
+            slips: &[],
+        };
+        if is_sent {
             self.monitor.by(&mut end.3, &sight);
         } else {
             self.monitor.toward(&mut end.3, &sight);
@@ -429,6 +453,40 @@ fn slips_on_purpose_are_not_reported() {
     };
     monitor.by(&mut part, &sight);
     assert_eq!(monitor.findings(), []);
+}
+
+/// In a world a request arrives long after it was sent: its receiver is judged by what it reads itself.
+#[test]
+fn a_receiver_is_judged_by_the_params_that_it_reads() {
+    let frames = |params: &str, answer: &str| {
+        let mut stage = Stage::new(&[(0, 1)], true);
+        let call = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call"{params}}}"#);
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":2,{answer}}}"#);
+        let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+        // The ping is sent before the call arrives.
+        stage.text(&call, Role::Client, true);
+        stage.text(ping, Role::Client, true);
+        stage.text(&call, Role::Client, false);
+        stage.text(ping, Role::Client, false);
+        stage.text(&answer, Role::Server, true);
+        let findings = stage.monitor.findings().iter();
+        findings.map(|one| one.rule).collect::<Vec<_>>()
+    };
+    let (served, refused) = (
+        r#""result":{"content":[]}"#,
+        r#""error":{"code":-32602,"message":"m"}"#,
+    );
+    let slip = r#","params":{"name":5}"#;
+    assert_eq!(
+        frames(slip, served),
+        ["tool-call-params", "invalid-params-code"]
+    );
+    assert_eq!(
+        frames("", served),
+        ["tool-call-params", "invalid-params-code"]
+    );
+    assert_eq!(frames(slip, refused), ["tool-call-params"]);
+    assert_eq!(frames(r#","params":{"name":"t"}"#, served), [""; 0]);
 }
 
 /// Without frame numbers, what order did not matter leaves equal parts with equal fingerprints.

@@ -397,6 +397,7 @@ const MORE_HERE: &[(&str, &str)] = &[
     ),
     ("task-create-result", "it is about when a task is due"),
     ("task-params-shape", "there null is as good as absent"),
+    ("next-cursor-type", "there null is as good as absent"),
     (
         "task-object-shape",
         "there a ttl that is absent is as good as null",

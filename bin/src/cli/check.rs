@@ -2,11 +2,13 @@
 
 mod capture;
 mod trace;
+mod versions;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
 use super::findings::{findings_text, report_of};
@@ -243,7 +245,12 @@ impl Checked {
         let revision = context
             .revision
             .map(|revision| revision.as_str().to_owned());
-        self.report.sessions.push(SessionReport { revision });
+        self.report.sessions.push(SessionReport {
+            revision,
+            versions: context.versions.names.clone(),
+        });
+        put_new(&mut self.report.revisions, &context.versions.names);
+        put_new(&mut self.report.remarks, &context.versions.remarks);
     }
 }
 
@@ -251,7 +258,17 @@ impl Checked {
 struct Context<'a> {
     parties: &'a [Party],
     revision: Option<Revision>,
+    versions: &'a Versions,
     lines: &'a Lines,
+}
+
+/// Adds those that are not there yet: sessions of one log mostly go by the same versions.
+fn put_new(list: &mut Vec<String>, new: &[String]) {
+    for one in new {
+        if !list.contains(one) {
+            list.push(one.clone());
+        }
+    }
 }
 
 /// Which line of the file each frame stands on: frames and lines run side by side, so only the
@@ -325,16 +342,16 @@ fn text(report: &FileReport) -> String {
     if report.format.is_empty() {
         return String::new();
     }
-    let revisions: Vec<&str> = report
-        .sessions
-        .iter()
-        .map(|session| {
-            session
-                .revision
-                .as_deref()
-                .unwrap_or("no revision negotiated")
-        })
-        .collect();
+    let mut revisions: Vec<String> = vec![];
+    for session in &report.sessions {
+        match session.versions.as_slice() {
+            [] => put_new(&mut revisions, &["no revision negotiated".to_owned()]),
+            names => {
+                let names: Vec<String> = names.iter().map(|name| versions::shown(name)).collect();
+                put_new(&mut revisions, &names);
+            }
+        }
+    }
     let mut text = format!(
         "{}: {} seen from {}, {}, {}\n",
         report.file,

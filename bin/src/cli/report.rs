@@ -127,6 +127,8 @@ pub(crate) struct FileReport {
     pub(crate) guessed: Vec<String>,
     /// The sessions in it.
     pub(crate) sessions: Vec<SessionReport>,
+    /// All versions that governed something in it, or that frames go by: each once.
+    pub(crate) revisions: Vec<String>,
     /// What was found, broken rules first; capped for each rule.
     pub(crate) findings: Vec<FindingReport>,
     /// All findings of each rule.
@@ -146,6 +148,9 @@ pub(crate) struct FileReport {
 pub(crate) struct SessionReport {
     /// The revision that governed it; null where none was negotiated.
     pub(crate) revision: Option<String>,
+    /// All versions that it goes by.
+    #[serde(skip)]
+    pub(crate) versions: Vec<String>,
 }
 
 /// One finding.

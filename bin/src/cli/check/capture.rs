@@ -7,6 +7,7 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::path::Path;
 
+use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
 use crate::cli::outcome::shown;
 use crate::cli::replay::read_failure;
@@ -21,7 +22,7 @@ use crate::traces::event::{FrameNo, LinkKind, Role, Stream};
 use crate::traces::file::{Party, PartyRole};
 use crate::traces::judge::{Ending, Finding, Vantage, Verdict};
 use crate::traces::lines::ReadError;
-use crate::traces::message::{Message, Method};
+use crate::traces::message::{Condition, Kind, Message, Method};
 use crate::traces::scan::Scanner;
 
 /// Errors beyond this many are counted and not listed.
@@ -73,7 +74,7 @@ pub(crate) fn judge(
 }
 
 /// The sessions of a capture, by name; a capture without names is one session, and after the exit of
-/// the server's program the next handshake begins another one.
+/// the server's program the next handshake, or the next request that needs none, begins another one.
 struct Sessions<'a> {
     opening: Opening,
     wanted: &'a Wanted,
@@ -212,9 +213,10 @@ impl<'a> Sessions<'a> {
         self.scanner = scanner;
     }
 
-    /// A handshake after the server's program has ended is that of another session.
+    /// After the server's program has ended, a handshake or a request that speaks for itself goes to another
+    /// one, and begins another session.
     fn begin_again(&mut self, line: &CaptureLine<'_>, message: &Message) {
-        if self.exited.is_empty() || message.method != Method::Initialize {
+        if self.exited.is_empty() || !begins(message) {
             return;
         }
         let session = self.session_of(line);
@@ -283,6 +285,7 @@ impl<'a> Sessions<'a> {
         });
         observer.finish(Ending::Unfinished);
         let revision = observer.revision();
+        let versions = Versions::of(&observer.revisions(), observer.foreign_versions());
         let (mut findings, hole) = (observer.take_findings(), self.hole);
         let doubtful: BTreeSet<&str> = findings
             .iter_mut()
@@ -309,6 +312,7 @@ impl<'a> Sessions<'a> {
         let context = Context {
             parties: &parties,
             revision,
+            versions: &versions,
             lines: &self.lines,
         };
         self.done
@@ -324,6 +328,8 @@ impl<'a> Sessions<'a> {
         checked.report.findings = std::mem::take(&mut self.done.report.findings);
         checked.report.counted = std::mem::take(&mut self.done.report.counted);
         checked.report.sessions = std::mem::take(&mut self.done.report.sessions);
+        checked.report.revisions = std::mem::take(&mut self.done.report.revisions);
+        checked.report.remarks.append(&mut self.done.report.remarks);
         checked.report.format = "capture".to_owned();
         checked.report.vantage = self.vantage().as_str().to_owned();
         checked.report.frames = u64::from(self.frame - self.heads);
@@ -371,9 +377,24 @@ impl Streams {
     }
 
     fn rename(&mut self, from: &str, to: &str) {
-        let renamed = self.sessions.values_mut().filter(|session| *session == from);
+        let renamed = self
+            .sessions
+            .values_mut()
+            .filter(|session| *session == from);
         renamed.for_each(|session| to.clone_into(session));
     }
+}
+
+/// Whether a session may begin with that message.
+fn begins(message: &Message) -> bool {
+    let is_modern = || {
+        message.has(Condition::MetaVersion)
+            || matches!(
+                message.method,
+                Method::ServerDiscover | Method::SubscriptionsListen
+            )
+    };
+    message.method == Method::Initialize || message.kind == Kind::Request && is_modern()
 }
 
 /// Whether a finding could be the doing of lines that could not be used: it needs more than its own

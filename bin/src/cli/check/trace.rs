@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
 use crate::cli::replay::read_failure;
 use crate::models::retold::{Again, EndLog};
@@ -79,9 +80,12 @@ pub(crate) fn judge(
                 again.settle(Ending::Unfinished);
             }
             let revision = wanted.revision.or(header.revisions.first().copied());
+            let given = wanted.revision.map(|revision| vec![revision]);
+            let all = given.unwrap_or_else(|| header.revisions.clone());
             let context = Context {
                 parties: &header.parties,
                 revision,
+                versions: &Versions::of(&all, &[]),
                 lines: &lines,
             };
             let monitor = again.monitor();
@@ -97,6 +101,7 @@ pub(crate) fn judge(
                 let context = Context {
                     parties: &header.parties,
                     revision: told.revision(),
+                    versions: &Versions::of(&told.revisions(), told.foreign_versions()),
                     lines: &lines,
                 };
                 checked.add(

@@ -10,6 +10,7 @@ use super::{PARAMS_SHAPE, RESULT_SHAPE};
 use crate::deep::Frame;
 use crate::ledger::Cx;
 use crate::part::{Part, flag};
+use crate::rules::stateless::eras::may_ask;
 use crate::rules::stateless::payload::CAPS_ROOTS_LIST_CHANGED_GONE;
 use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
 use crate::shape::{Def, Member, Walk, What, optional, required};
@@ -319,6 +320,8 @@ pub(crate) fn is_of_later<'a>(walk: &mut Walk<'a>, frame: &Frame<'a>) -> bool {
         return false;
     };
     let what = match () {
+        // There the rule speaks of it that keeps the two eras apart.
+        () if kind.is("input_required") && may_ask(frame.method) => return true,
         () if kind.is("input_required") => "asks for input",
         () if kind.is("task") => "stands for a task",
         () => return false,

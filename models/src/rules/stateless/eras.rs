@@ -394,7 +394,7 @@ impl Part {
 }
 
 /// Whether answers to that method may ask for input.
-fn may_ask(method: Method) -> bool {
+pub(crate) fn may_ask(method: Method) -> bool {
     matches!(
         method,
         Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
