@@ -45,7 +45,8 @@ pub(crate) const CAPABILITY_OBJECT_SHAPE: Rule = Rule {
     until: Revision::V2026_07_28,
     source: "2025-11-25 schema.ts (ServerCapabilities)",
     says: "Each declared capability is an object, and its listChanged and subscribe are true or false.",
-    why: "`\"tools\": true` declares nothing to a reader that looks for an object. Names that the revision does not have may hold anything.",
+    why: "`\"tools\": true` declares nothing to a reader that looks for an object. Names that the revision \
+        does not have may hold anything.",
     when: When::CAPABILITIES,
     ..MUST
 };
