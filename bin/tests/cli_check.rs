@@ -659,7 +659,7 @@ fn heads_of_exchanges_are_judged() {
     let answer = r#"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"#;
     let session = |name: &str| {
         format!(
-            r#"{{"dir":"c2s","stream":"{name}-i","raw":"{init}"}}
+            r#"{{"dir":"c2s","stream":"{name}-i","raw":"{init}","head":{{"method":"POST","target":"/mcp"}}}}
 {{"dir":"s2c","stream":"{name}-i","session":"{name}","raw":"{answer}"}}
 {{"dir":"c2s","stream":"{name}-n","session":"{name}","raw":"{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}"}}
 {{"dir":"s2c","stream":"{name}-n","head":{{"status":202,"headers":{{}}}}}}
@@ -674,8 +674,8 @@ fn heads_of_exchanges_are_judged() {
         session("A"),
         session("B")
     );
-    write(&folder, "log.jsonl", log);
-    let report = check(&folder, &["log.jsonl"]);
+    write(folder.path(), "log.jsonl", log);
+    let report = check(folder.path(), &["log.jsonl"]);
     let file = &report["files"][0];
     assert_eq!(file["frames"], 6);
     let findings = list(&file["findings"]);
