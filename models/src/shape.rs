@@ -80,8 +80,6 @@ pub(crate) enum What {
     TextOrInteger,
     /// `null`, or this.
     OrNull(&'static What),
-    /// One of these, or an array of them.
-    OneOrMany(&'static What),
     /// What a function says; the words say what would be right.
     Check(&'static str, Check),
 }
@@ -241,8 +239,8 @@ pub(crate) struct Union {
 pub(crate) struct Arm {
     pub(crate) tag: &'static str,
     pub(crate) def: &'static Def,
+    /// The first revision that has it: no kind was ever taken away.
     pub(crate) from: Revision,
-    pub(crate) until: Revision,
 }
 
 impl Arm {
@@ -252,18 +250,12 @@ impl Arm {
             tag,
             def,
             from: Revision::V2024_11_05,
-            until: Revision::V2026_07_28,
         }
     }
 
     /// The first revision that has it.
     pub(crate) const fn since(self, from: Revision) -> Arm {
         Arm { from, ..self }
-    }
-
-    /// The last revision that has it.
-    pub(crate) const fn until(self, until: Revision) -> Arm {
-        Arm { until, ..self }
     }
 }
 
@@ -468,10 +460,6 @@ impl<'a> Walk<'a> {
             }
             What::OrNull(_) if value.is_null() => true,
             What::OrNull(inner) => return self.value(value, inner, rule),
-            What::OneOrMany(item) if value.is_array() => {
-                return value.items().for_each(|one| self.value(one, item, rule));
-            }
-            What::OneOrMany(item) => return self.value(value, item, rule),
             What::Check(_, check) => return check(self, value, rule),
             What::Form(_) | What::ArrayOf(_) | What::MapOf(_) | What::Def(_) | What::Union(_) => {
                 false
@@ -623,7 +611,7 @@ impl<'a> Walk<'a> {
         }
         let arm = union.arms.iter().find(|arm| tag.is(arm.tag));
         match arm {
-            Some(arm) if self.some(arm.from, arm.until) => {
+            Some(arm) if self.some(arm.from, Revision::V2026_07_28) => {
                 self.object(value, arm.def, arm.def.rule.unwrap_or(rule));
             }
             _ => self.unknown_tag(tag, union, rule),
@@ -634,7 +622,7 @@ impl<'a> Walk<'a> {
     fn unknown_tag(&mut self, tag: Value<'a>, union: &'static Union, rule: &'static Rule) {
         let arms = union.arms.iter();
         let names: Vec<&str> = arms
-            .filter(|arm| self.some(arm.from, arm.until))
+            .filter(|arm| self.some(arm.from, Revision::V2026_07_28))
             .map(|arm| arm.tag)
             .collect();
         let revision = match self.revision {
@@ -812,7 +800,6 @@ impl What {
             What::Union(union) => format!("{}, an object", union.name),
             What::TextOrInteger => "a string or an integer".to_string(),
             What::OrNull(inner) => format!("{} or null", inner.name()),
-            What::OneOrMany(item) => format!("{}, or an array of them", item.name()),
             What::Check(name, _) => name.to_string(),
         }
     }

@@ -4,7 +4,8 @@
 //! then calls (at most eight open, one id in five a string, each with a progress token): mostly of a tool whose result has
 //! structured content by its schema, some that read a resource or get a prompt. Between them progress, log messages,
 //! updates of resources and questions of the server; results with text that is full of escapes, now and then an error, of the
-//! protocol or of the tool. The tools are listed again from time to time. Every request is answered. Nothing in it breaks a rule, so that a checker that accuses somebody here is wrong.
+//! protocol or of the tool. The tools are listed again from time to time. Every request is answered. Nothing in it breaks
+//! a rule, so that a checker that accuses somebody here is wrong.
 //! Knows nothing of mcpsim's crates.
 
 use rand_chacha::ChaCha8Rng;
@@ -112,6 +113,12 @@ const WORDS: [&str; 20] = [
 
 /// The tools are listed again after so many calls, and the server asks something after half as many.
 const CALLS_BETWEEN_LISTINGS: u64 = 1_000;
+
+/// What the tools that nobody calls take.
+const WHERE: &str = concat!(
+    r#"{"type":"object","properties":{"path":{"type":"string","description":"Where"},"#,
+    r#""deep":{"type":"boolean"}},"required":["path"]}"#,
+);
 
 /// The tool that is called, as it is listed.
 const GREP: &str = concat!(
@@ -236,7 +243,11 @@ impl<W: Write> Generator<W> {
                 }
                 let _ = write!(
                     tools,
-                    r#"{comma}{{"name":"tool-{number}","title":"Tool {number}","description":"Does \"{number}\" with what it is given","inputSchema":{{"type":"object","properties":{{"path":{{"type":"string","description":"Where"}},"deep":{{"type":"boolean"}}}},"required":["path"]}}}}"#
+                    r#"{comma}{{"name":"tool-{number}","title":"Tool {number}","#
+                );
+                let _ = write!(
+                    tools,
+                    r#""description":"Does \"{number}\" with what it is given","inputSchema":{WHERE}}}"#
                 );
             }
             let next = format!("page-{}", self.lists);
