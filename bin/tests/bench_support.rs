@@ -70,6 +70,33 @@ fn a_capture_holds_the_bare_frames() {
     }
 }
 
+/// The third form holds the same frames as values, numbered from zero, with their directions.
+#[test]
+fn the_validators_form_holds_the_bare_frames() {
+    let (bare, bare_written) = log(1, Form::Bare);
+    let (capture, _) = log(1, Form::Capture);
+    let (other, written) = log(1, Form::Validator);
+    assert_eq!(
+        (written.frames, written.frame_bytes),
+        (bare_written.frames, bare_written.frame_bytes)
+    );
+    let lines = other.lines().zip(capture.lines()).zip(bare.lines());
+    let mut count = 0;
+    for (seq, ((other, capture), bare)) in lines.enumerate() {
+        let other: Value = serde_json::from_str(other).expect("a line is JSON");
+        let capture: Value = serde_json::from_str(capture).expect("a line is JSON");
+        let bare: Value = serde_json::from_str(bare).expect("a frame is JSON");
+        assert_eq!((&other["seq"], &other["payload"]), (&seq.into(), &bare));
+        let direction = match capture["dir"].as_str() {
+            Some("c2s") => "client-to-server",
+            _ => "server-to-client",
+        };
+        assert_eq!(other["direction"], direction);
+        count += 1;
+    }
+    assert_eq!(count, bare_written.frames);
+}
+
 /// Every request is answered once, no id is used twice, progress rises and belongs to an open call, and everything that
 /// the mixture promises occurs.
 #[test]
