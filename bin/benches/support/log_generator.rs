@@ -54,7 +54,7 @@ pub(crate) fn write(
 }
 
 /// Writes a session of that many pings, each answered before the next one: every id is used once. With `is_open` all are
-/// asked before the first answer, and the answers come from the last one to the first.
+/// asked before the first answer, and the answers come from the last one to the first. They are slow enough for no flood.
 pub(crate) fn write_pings(
     count: u64,
     is_open: bool,
@@ -65,6 +65,7 @@ pub(crate) fn write_pings(
     generator.handshake()?;
     let ping = r#"{"jsonrpc":"2.0","id":"#;
     for number in 1..=count {
+        generator.now_ms += 25;
         generator.push(format_args!(r#"{ping}{number},"method":"ping"}}"#));
         generator.send("c2s")?;
         if !is_open {
