@@ -15,6 +15,8 @@ pub(crate) trait Keyed {
 const CHUNK_MAX: usize = 512;
 /// With more than this, what nobody waits for is looked for and dropped.
 pub(crate) const SWEEP_MIN: usize = 256;
+/// So many are looked at one by one.
+const HANDFUL: usize = 12;
 /// A place is the number of its chunk, and its place there.
 const BITS: u32 = 16;
 
@@ -233,7 +235,18 @@ impl<T: Keyed> Opens<T> {
         match self.head.last() {
             None => Err(0),
             Some(last) if last.by() == by => Ok(self.head.len() - 1),
-            _ if self.tail.is_none() => self.head.binary_search_by_key(&by, Keyed::by),
+            _ if self.tail.is_none() => {
+                let head = &self.head;
+                // Of a handful, looking at each costs less than guessing where it lies.
+                let found = match head.len() {
+                    ..=HANDFUL => head.iter().rposition(|one| one.by() == by),
+                    _ => None,
+                };
+                match found {
+                    Some(at) => Ok(at),
+                    None => head.binary_search_by_key(&by, Keyed::by),
+                }
+            }
             _ => self.find_in_chunks(by),
         }
     }

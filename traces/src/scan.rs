@@ -65,6 +65,8 @@ pub struct Scanner {
     depth: usize,
     depth_max: usize,
     lone_surrogate: bool,
+    /// Whether the last string had an escape.
+    is_escaped: bool,
     /// Where the values lie, if that is asked for.
     tape: Tape,
 }
@@ -146,7 +148,7 @@ impl Scanner {
                 None => return fault(at, FaultKind::End),
                 Some(b'"') => {
                     let end = self.string(bytes, at)?;
-                    self.tape.leaf(ValueKind::Text, at, end);
+                    self.tape.text(at, end, self.is_escaped);
                     end
                 }
                 Some(b'{') => {
@@ -216,7 +218,7 @@ impl Scanner {
     fn member_name(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
         expect(bytes, at, b'"')?;
         let end = self.string(bytes, at)?;
-        self.tape.leaf(ValueKind::Text, at, end);
+        self.tape.text(at, end, self.is_escaped);
         let colon = white(bytes, end);
         expect(bytes, colon, b':')?;
         Ok(white(bytes, colon + 1))
@@ -236,6 +238,7 @@ impl Scanner {
     #[inline]
     pub fn string(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
         let mut at = at + 1;
+        self.is_escaped = false;
         // Most strings are names: they end in the first word or two.
         for _ in 0..2 {
             let Some(chunk) = bytes.get(at..at + WORD) else {
@@ -278,7 +281,10 @@ impl Scanner {
             let hit = mask.trailing_zeros() as usize;
             let taken = match block[hit] {
                 b'"' => return Ok(Block::Ended(at + hit + 1)),
-                b'\\' if PLAIN[usize::from(block[hit + 1])] != 0 => hit + 2,
+                b'\\' if PLAIN[usize::from(block[hit + 1])] != 0 => {
+                    self.is_escaped = true;
+                    hit + 2
+                }
                 b'\\' => self.escape(bytes, at + hit)? - at,
                 _ => return fault(at + hit, FaultKind::Control),
             };
@@ -351,6 +357,7 @@ impl Scanner {
     /// An escape that begins with its backslash at `at`.
     #[inline]
     fn escape(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
+        self.is_escaped = true;
         match bytes.get(at + 1) {
             None => fault(at + 1, FaultKind::End),
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
@@ -398,7 +405,7 @@ impl Scanner {
         loop {
             expect(bytes, at, b'"')?;
             let end = self.string(bytes, at)?;
-            self.tape.leaf(ValueKind::Text, at, end);
+            self.tape.text(at, end, self.is_escaped);
             let name = &bytes[at + 1..end - 1];
             let colon = white(bytes, end);
             expect(bytes, colon, b':')?;
@@ -658,7 +665,7 @@ pub fn number(bytes: &[u8], at: usize) -> Scan<usize> {
 }
 
 /// What an escape of one character stands for; 0 for `u` and for what is no escape.
-const PLAIN: [u8; 256] = {
+pub(crate) const PLAIN: [u8; 256] = {
     let mut plain = [0; 256];
     let escapes = [
         (b'"', b'"'),

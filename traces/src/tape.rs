@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::classify::key_of;
 use crate::key::{Key, KeyType};
 use crate::message::ordered;
-use crate::scan::unescape;
+use crate::scan::{PLAIN, unescape};
 
 /// More values than this are not written down: the frame is judged by its envelope alone.
 pub const NODES_MAX: usize = 1 << 18;
@@ -54,6 +54,8 @@ struct Node {
     /// The node after this value and all in it.
     next: u32,
     kind: ValueKind,
+    /// A string with escapes: its text is not what stands there.
+    is_escaped: bool,
 }
 
 /// The values of one text, in the order in which they stand there.
@@ -94,8 +96,19 @@ impl Tape {
             end: end as u32,
             next: self.nodes.len() as u32 + 1,
             kind,
+            is_escaped: false,
         });
         self.is_cut |= self.nodes.len() >= NODES_MAX;
+    }
+
+    #[inline]
+    pub(crate) fn text(&mut self, start: usize, end: usize, is_escaped: bool) {
+        if self.is_on && !self.is_cut {
+            self.push(ValueKind::Text, start, end);
+            if let Some(node) = self.nodes.last_mut() {
+                node.is_escaped = is_escaped;
+            }
+        }
     }
 
     #[inline]
@@ -234,9 +247,8 @@ impl<'a> Value<'a> {
         if !self.is_text() {
             return None;
         }
-        let raw = self.raw();
-        let inner = &raw[1..raw.len() - 1];
-        if memchr::memchr(b'\\', inner).is_none() {
+        let inner = self.inner();
+        if !self.node().is_escaped {
             return Some(Cow::Borrowed(inner));
         }
         let mut plain = Vec::with_capacity(inner.len());
@@ -258,17 +270,59 @@ impl<'a> Value<'a> {
     /// Whether it is that string.
     #[inline]
     pub fn is(self, text: &str) -> bool {
-        self.is_text() && {
-            let raw = self.raw();
-            let inner = &raw[1..raw.len() - 1];
-            // An escaped spelling is longer than the plain one.
-            inner == text.as_bytes()
-                || inner.len() > text.len()
-                    && memchr::memchr(b'\\', inner).is_some()
-                    && self
-                        .as_bytes()
-                        .is_some_and(|plain| *plain == *text.as_bytes())
+        let node = self.node();
+        if node.kind != ValueKind::Text {
+            return false;
         }
+        if node.is_escaped {
+            return self.spells(text.as_bytes());
+        }
+        // Most names are told apart by their lengths.
+        (node.end - node.start) as usize == text.len() + 2 && self.inner() == text.as_bytes()
+    }
+
+    /// What stands between the quotes of a string.
+    #[inline]
+    fn inner(self) -> &'a [u8] {
+        let raw = self.raw();
+        &raw[1..raw.len() - 1]
+    }
+
+    /// Whether it is a string with escapes in it.
+    #[inline]
+    pub fn is_escaped(self) -> bool {
+        self.node().is_escaped
+    }
+
+    /// Whether it is a string of that text; nothing is copied where it has no `\u`.
+    pub fn spells(self, plain: &[u8]) -> bool {
+        if !self.is_text() {
+            return false;
+        }
+        let inner = self.inner();
+        if !self.node().is_escaped {
+            return inner == plain;
+        }
+        // No escape has more than six bytes for one.
+        if inner.len() <= plain.len() || inner.len() / 6 > plain.len() {
+            return false;
+        }
+        let (mut at, mut rest) = (0, plain);
+        while let Some(&byte) = inner.get(at) {
+            let (said, taken) = match byte {
+                b'\\' => match inner.get(at + 1).map(|&own| PLAIN[usize::from(own)]) {
+                    Some(said) if said != 0 => (said, 2),
+                    _ => return self.as_bytes().is_some_and(|bytes| *bytes == *plain),
+                },
+                _ => (byte, 1),
+            };
+            match rest.split_first() {
+                Some((&first, others)) if first == said => rest = others,
+                _ => return false,
+            }
+            at += taken;
+        }
+        rest.is_empty()
     }
 
     /// Whether it is one of those strings.
@@ -412,6 +466,53 @@ mod tests {
         scanner.reset();
         scanner.value(b"[]", 0).expect("JSON");
         assert!(scanner.body(b"[]").is_some());
+    }
+
+    /// A string written with escapes where the choices say so.
+    fn spelled(text: &str, choices: &[u8]) -> String {
+        let mut out = String::from("\"");
+        for (at, letter) in text.chars().enumerate() {
+            let choice = choices.get(at).copied().unwrap_or(0);
+            let short = match letter {
+                '"' | '\\' | '/' => Some(letter),
+                '\n' => Some('n'),
+                '\t' => Some('t'),
+                '\u{8}' => Some('b'),
+                _ => None,
+            };
+            let must = matches!(letter, '"' | '\\') || letter < ' ';
+            match short {
+                Some(short) if must || choice == 1 => out.extend(['\\', short]),
+                _ if must || choice == 2 => {
+                    for unit in letter.encode_utf16(&mut [0; 2]) {
+                        out += &format!("\\u{unit:04x}");
+                    }
+                }
+                _ => out.push(letter),
+            }
+        }
+        out + "\""
+    }
+
+    proptest! {
+        /// However a string is spelled, it is that string and no other.
+        #[test]
+        fn a_string_spells_its_text(
+            text in r#"[a-c"/\\\n\t\x08\x01é😀]{0,20}"#,
+            other in r#"[a-c"/\\\n]{0,20}"#,
+            choices in proptest::collection::vec(0u8..3, 20),
+        ) {
+            let spelled = spelled(&text, &choices);
+            read(&spelled, |value| {
+                assert_eq!(value.is_escaped(), spelled.contains('\\'));
+                assert!(value.spells(text.as_bytes()) && value.is(&text));
+                assert_eq!(value.as_text().as_deref(), Some(&*text));
+                for other in [&*other, &text[..text.char_indices().last().map_or(0, |(at, _)| at)]] {
+                    assert_eq!(value.spells(other.as_bytes()), text == other);
+                    assert_eq!(value.is(other), text == other);
+                }
+            });
+        }
     }
 
     fn json() -> impl Strategy<Value = serde_json::Value> {

@@ -1,9 +1,12 @@
 //! Log messages against the level that the client asked for, and what must not stand in them.
 
+use std::sync::LazyLock;
+
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::message::{Kind, Method};
 use mcpsim_traces::tape::Value;
+use memchr::memmem::Finder;
 
 use crate::deep::levels::LEVELS;
 use crate::deep::topics::ignore;
@@ -128,11 +131,20 @@ const SECRETS: &[(&str, usize, &str)] = &[
     ("Bearer ", 24, "a bearer token"),
 ];
 
+/// Finds the beginnings; what that needs is made once.
+static BEGINNINGS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
+    SECRETS
+        .iter()
+        .map(|(start, ..)| Finder::new(start))
+        .collect()
+});
+
 /// What a text seems to hold, by the looks of it.
 fn secret(text: &[u8]) -> Option<&'static str> {
     let is_own = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_.~+/".contains(byte);
-    SECRETS.iter().find_map(|&(start, length, what)| {
-        memchr::memmem::find_iter(text, start).find_map(|at| {
+    let mut beginnings = SECRETS.iter().zip(&*BEGINNINGS);
+    beginnings.find_map(|(&(start, length, what), beginning)| {
+        beginning.find_iter(text).find_map(|at| {
             let before = at.checked_sub(1).map(|before| text[before]);
             let rest = &text[at + start.len()..];
             let own = rest.iter().take(length).take_while(is_own).count();

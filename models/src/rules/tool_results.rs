@@ -4,7 +4,7 @@ use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capability, Condition, Revision};
 use mcpsim_traces::scan::{Scanner, white};
-use mcpsim_traces::tape::Value;
+use mcpsim_traces::tape::{Value, ValueKind};
 
 use crate::deep::listing::{Basis as Told, Body, ListKind};
 use crate::deep::{Deep, Frame};
@@ -223,18 +223,18 @@ fn copied(part: &Part, cx: &mut Cx<'_>, structured: Value<'_>, content: Value<'_
     let texts = || {
         content.items().filter_map(|block| {
             let is_text = block.get("type").is_some_and(|kind| kind.is("text"));
-            block.get("text").filter(|_| is_text)?.as_bytes()
+            block.get("text").filter(|text| is_text && text.is_text())
         })
     };
-    if texts().any(|text| says(&text, structured)) {
+    if texts().any(|text| says(text, structured)) {
         return;
     }
     let is_bare = is_wrapped(structured).is_some_and(|inner| {
         let mut items = inner.items();
-        texts().any(|text| says_bare(&text, inner))
+        texts().any(|text| says_bare(text, inner))
             || inner.is_null() && texts().next().is_none()
             || inner.is_array()
-                && texts().all(|text| items.next().is_some_and(|item| says_bare(&text, item)))
+                && texts().all(|text| items.next().is_some_and(|item| says_bare(text, item)))
                 && items.next().is_none()
     });
     let (severity, text) = if is_bare {
@@ -262,19 +262,31 @@ fn is_wrapped(structured: Value<'_>) -> Option<Value<'_>> {
 }
 
 /// Whether the text is that value as JSON.
-fn says(text: &[u8], value: Value<'_>) -> bool {
-    if text == value.raw() {
+fn says(text: Value<'_>, value: Value<'_>) -> bool {
+    if text.spells(value.raw()) {
         return true;
     }
-    let mut scanner = Scanner::recording();
-    let start = white(text, 0);
-    let Ok(end) = scanner.value(text, start) else {
+    // Most texts that are no copy show it in their first character.
+    let first = text.raw()[1..].iter().find(|byte| **byte != b' ');
+    let may_say = match (first, value.kind()) {
+        (Some(b'\\'), _) => true,
+        (first, ValueKind::Object) => first == Some(&b'{'),
+        (first, ValueKind::Array) => first == Some(&b'['),
+        _ => true,
+    };
+    let Some(text) = text.as_bytes().filter(|_| may_say) else {
         return false;
     };
-    white(text, end) == text.len() && scanner.body(text).is_some_and(|said| is_same(said, value))
+    let mut scanner = Scanner::recording();
+    let start = white(&text, 0);
+    let Ok(end) = scanner.value(&text, start) else {
+        return false;
+    };
+    white(&text, end) == text.len() && scanner.body(&text).is_some_and(|said| is_same(said, value))
 }
 
 /// … or, for a string, the string itself.
-fn says_bare(text: &[u8], value: Value<'_>) -> bool {
-    value.as_bytes().is_some_and(|bytes| *bytes == *text) || says(text, value)
+fn says_bare(text: Value<'_>, value: Value<'_>) -> bool {
+    let bytes = value.as_bytes();
+    bytes.is_some_and(|bytes| text.spells(&bytes)) || says(text, value)
 }
