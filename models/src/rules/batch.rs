@@ -10,132 +10,91 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{In, Knows, Own, Part, flag, open};
-use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, STATELESS_MUST, Side, When};
 
 pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     id: "batch-not-in-revision",
     category: Category::Batch,
-    level: Level::Must,
     level_by: &[
         (Revision::V2024_11_05, Level::Should),
         (Revision::V2025_03_26, Level::MayNote),
     ],
-    basis: Basis::Schema,
-    severity: Severity::Error,
     severity_by: &[
         (Revision::V2024_11_05, Severity::Warning),
         (Revision::V2025_03_26, Severity::Note),
     ],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (JSONRPCMessage)",
     says: "Arrays of messages are sent only under 2025-03-26.",
     why: "Most peers drop an array whole, and everything in it; some end.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::BATCH,
     twin: "env-single-message",
+    ..MUST
 };
 
 pub(crate) const BATCH_EMPTY: Rule = Rule {
     id: "batch-empty",
     category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
     from: Revision::V2025_03_26,
     until: Revision::V2025_03_26,
     source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch has at least one member.",
     why: "There is nothing to answer.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::BATCH,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const BATCH_INITIALIZE: Rule = Rule {
     id: "batch-initialize",
     category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
     from: Revision::V2025_03_26,
     until: Revision::V2025_03_26,
     source: "2025-03-26 basic/lifecycle (Initialization)",
     says: "initialize is not sent in a batch.",
     why: "Whether batches are allowed is not agreed before its answer.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::BATCH,
-    twin: "",
+    ..STATELESS_MUST
 };
 
 pub(crate) const BATCH_MIXED: Rule = Rule {
     id: "batch-mixed",
     category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
     from: Revision::V2025_03_26,
     until: Revision::V2025_03_26,
     source: "2025-03-26 schema.ts (JSONRPCBatchRequest)",
     says: "A batch holds requests and notifications, or responses, never both.",
     why: "A receiver chooses by the first member what the array is.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::BATCH,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const BATCH_NESTED: Rule = Rule {
     id: "batch-nested",
     category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
     from: Revision::V2025_03_26,
     until: Revision::V2025_03_26,
     source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch's members are objects.",
     why: "An array or a scalar inside is no message.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::BATCH,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const BATCH_ANSWERS: Rule = Rule {
     id: "batch-answers",
     category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
     from: Revision::V2025_03_26,
     until: Revision::V2025_03_26,
     source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch's requests are answered once each.",
     why: "An array with two answers for one id leaves the reader to guess; a missing answer is `request-unanswered`.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::BATCH,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const BATCH_RECEIVE_SUPPORT: Rule = Rule {

@@ -9,10 +9,10 @@ use crate::part::{In, Knows, Part, flag};
 use crate::rules::envelope::is_in;
 use crate::rules::lifecycle::CLIENT_REQUEST_BEFORE_INIT_RESPONSE;
 use crate::rules::updates::RESOURCES_UPDATED_UNDECLARED;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, SHOULD, Side, When};
 
-pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
-    id: "cap-tools-not-declared",
+/// What the other side did not declare is not used: a MUST since 2025-06-18.
+const UNDECLARED: Rule = Rule {
     category: Category::Capability,
     level: Level::Should,
     level_by: &[
@@ -20,372 +20,178 @@ pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
         (Revision::V2025_11_25, Level::Must),
     ],
     basis: Basis::Text,
-    severity: Severity::Error,
     severity_by: &[
         (Revision::V2024_11_05, Severity::Warning),
         (Revision::V2025_03_26, Severity::Warning),
     ],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Operation)",
-    says: "tools/list and tools/call only where the server declared `tools`.",
-    why: "The server said that it has none; the refusal that follows is right.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..MUST
+};
+
+/// A change of a list is announced where such were promised: a MUST since 2025-06-18.
+const UNPROMISED: Rule = Rule {
+    category: Category::Capability,
+    level_by: &[
+        (Revision::V2025_06_18, Level::Must),
+        (Revision::V2025_11_25, Level::Must),
+    ],
+    basis: Basis::Derived,
+    side: Side::Server,
+    needs: Needs::SameDirection,
+    when: When::SERVER_CALL,
+    ..SHOULD
+};
+
+pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
+    id: "cap-tools-not-declared",
+    says: "tools/list and tools/call only where the server declared `tools`.",
+    why: "The server said that it has none; the refusal that follows is right.",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_RESOURCES_NOT_DECLARED: Rule = Rule {
     id: "cap-resources-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "resources/list, resources/read and resources/templates/list only where the server declared `resources`.",
     why: "The server said that it has none; the refusal that follows is right.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_PROMPTS_NOT_DECLARED: Rule = Rule {
     id: "cap-prompts-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "prompts/list and prompts/get only where the server declared `prompts`.",
     why: "The server said that it has none; the refusal that follows is right.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_LOGGING_NOT_DECLARED: Rule = Rule {
     id: "cap-logging-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "logging/setLevel only where the server declared `logging`.",
     why: "The server said that it does not log to the client.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_COMPLETIONS_NOT_DECLARED: Rule = Rule {
     id: "cap-completions-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
     severity_by: &[(Revision::V2025_03_26, Severity::Warning)],
-    side: Side::Client,
     from: Revision::V2025_03_26,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "completion/complete only where the server declared `completions`.",
     why: "2024-11-05 has no such capability, so there the request is free.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_SUBSCRIBE_NOT_DECLARED: Rule = Rule {
     id: "cap-subscribe-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "resources/subscribe and resources/unsubscribe only where the server declared `resources.subscribe`.",
     why: "`resources` alone promises no updates.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const SERVER_SERVES_UNDECLARED: Rule = Rule {
     id: "server-serves-undeclared",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/tools (Capabilities)",
     says: "A server that serves tools, resources, prompts or completions declares them.",
     why: "Clients that keep to the capabilities never find what was not declared.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::SERVER_RESULT,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const LOG_WITHOUT_CAPABILITY: Rule = Rule {
     id: "log-without-capability",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/utilities/logging (Capabilities)",
     says: "A server that sends notifications/message declared `logging`.",
     why: "Clients that keep to the capabilities have no handler; strict ones close the session.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::SERVER_CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const TOOLS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "tools-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/tools (List Changed Notification)",
     says: "notifications/tools/list_changed only with `tools.listChanged`.",
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
-    tier: 2,
-    needs: Needs::SameDirection,
-    when: When::SERVER_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 pub(crate) const PROMPTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "prompts-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/prompts (List Changed Notification)",
     says: "notifications/prompts/list_changed only with `prompts.listChanged`.",
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
-    tier: 2,
-    needs: Needs::SameDirection,
-    when: When::SERVER_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 pub(crate) const RESOURCES_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "resources-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/resources (List Changed Notification)",
     says: "notifications/resources/list_changed only with `resources.listChanged`.",
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
-    tier: 2,
-    needs: Needs::SameDirection,
-    when: When::SERVER_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 pub(crate) const CAP_ROOTS_NOT_DECLARED: Rule = Rule {
     id: "cap-roots-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "roots/list only where the client declared `roots`.",
     why: "The client said that it has none; some clients never answer what they did not declare.",
-    tier: 1,
-    needs: Needs::Causal,
     when: When::SERVER_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_SAMPLING_NOT_DECLARED: Rule = Rule {
     id: "cap-sampling-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "sampling/createMessage only where the client declared `sampling`.",
     why: "The client has no model to ask; some clients never answer what they did not declare, and the tool call hangs.",
-    tier: 1,
-    needs: Needs::Causal,
     when: When::SERVER_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_ELICITATION_NOT_DECLARED: Rule = Rule {
     id: "cap-elicitation-not-declared",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
     from: Revision::V2025_06_18,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "elicitation/create only where the client declared `elicitation`.",
     why: "The client has nobody to ask; the tool call hangs or fails.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::SERVER_CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const CLIENT_SERVES_UNDECLARED: Rule = Rule {
     id: "client-serves-undeclared",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 client/roots (Capabilities)",
     says: "A client that serves roots, sampling or elicitation declares it.",
     why: "Servers that keep to the capabilities never ask for what was not declared.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::CLIENT_RESULT,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const ROOTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "roots-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 client/roots (Capabilities)",
     says: "notifications/roots/list_changed only with `roots.listChanged`.",
     why: "The server was told that there would be none.",
-    tier: 2,
-    needs: Needs::SameDirection,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 /// The rows of this category.

@@ -1,7 +1,7 @@
 //! Updates of resources: who may send them, and when they end.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::{Severity, Verdict};
+use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capability, Kind, Method, Revision};
 
@@ -60,7 +60,6 @@ pub(crate) const RESOURCES_UPDATED_UNDECLARED: Rule = Rule {
         (Revision::V2025_11_25, Level::Must),
     ],
     basis: Basis::Derived,
-    severity: Severity::Warning,
     side: Side::Server,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "notifications/resources/updated only with `resources.subscribe`.",
