@@ -148,15 +148,15 @@ impl Exchanges {
     }
 
     /// Takes an exchange out while something is done with it.
-    pub(crate) fn with(
+    pub(crate) fn with<T>(
         &mut self,
         stream: Stream,
-        work: impl FnOnce(&mut Exchanges, &mut Exchange),
-    ) {
-        if let Some(mut exchange) = self.map.remove(&stream) {
-            work(self, &mut exchange);
-            self.map.insert(stream, exchange);
-        }
+        work: impl FnOnce(&mut Exchanges, &mut Exchange) -> T,
+    ) -> Option<T> {
+        let mut exchange = self.map.remove(&stream)?;
+        let done = work(self, &mut exchange);
+        self.map.insert(stream, exchange);
+        Some(done)
     }
 
     pub(crate) fn has_ends(&self) -> bool {

@@ -39,11 +39,10 @@ impl Exchanges {
             });
             self.session.begun += 1;
         }
-        let mut fate = Fate::Frame;
-        self.with(seen.stream, |all, exchange| {
-            fate = all.message_of_client(scene, exchange, seen, body);
-        });
-        fate
+        let of_it = |all: &mut Exchanges, exchange: &mut Exchange| {
+            all.message_of_client(scene, exchange, seen, body)
+        };
+        self.with(seen.stream, of_it).unwrap_or(Fate::Frame)
     }
 
     fn message_of_client(
@@ -154,11 +153,10 @@ impl Exchanges {
         if !self.map.contains_key(&seen.stream) {
             self.start(Exchange::new(seen.stream, 0));
         }
-        let mut fate = Fate::Frame;
-        self.with(seen.stream, |all, exchange| {
-            fate = all.message_of_server(scene, exchange, seen, body);
-        });
-        fate
+        let of_it = |all: &mut Exchanges, exchange: &mut Exchange| {
+            all.message_of_server(scene, exchange, seen, body)
+        };
+        self.with(seen.stream, of_it).unwrap_or(Fate::Frame)
     }
 
     fn message_of_server(

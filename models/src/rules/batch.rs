@@ -10,7 +10,7 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{In, Knows, Own, Part, flag, open};
-use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, STATELESS_MUST, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
 
 pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     id: "batch-not-in-revision",
@@ -31,100 +31,77 @@ pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     ..MUST
 };
 
-pub(crate) const BATCH_EMPTY: Rule = Rule {
-    id: "batch-empty",
+/// What rules of 2025-03-26 have in common, which alone has batches.
+const BATCH: Rule = Rule {
     category: Category::Batch,
     basis: Basis::Jsonrpc,
     from: Revision::V2025_03_26,
     until: Revision::V2025_03_26,
     source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
-    says: "A batch has at least one member.",
-    why: "There is nothing to answer.",
     when: When::BATCH,
     ..MUST
+};
+
+pub(crate) const BATCH_EMPTY: Rule = Rule {
+    id: "batch-empty",
+    says: "A batch has at least one member.",
+    why: "There is nothing to answer.",
+    ..BATCH
 };
 
 pub(crate) const BATCH_INITIALIZE: Rule = Rule {
     id: "batch-initialize",
-    category: Category::Batch,
+    basis: Basis::Text,
     side: Side::Client,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
     source: "2025-03-26 basic/lifecycle (Initialization)",
     says: "initialize is not sent in a batch.",
     why: "Whether batches are allowed is not agreed before its answer.",
-    when: When::BATCH,
-    ..STATELESS_MUST
+    ..BATCH
 };
 
 pub(crate) const BATCH_MIXED: Rule = Rule {
     id: "batch-mixed",
-    category: Category::Batch,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
+    basis: Basis::Schema,
     source: "2025-03-26 schema.ts (JSONRPCBatchRequest)",
     says: "A batch holds requests and notifications, or responses, never both.",
     why: "A receiver chooses by the first member what the array is.",
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 pub(crate) const BATCH_NESTED: Rule = Rule {
     id: "batch-nested",
-    category: Category::Batch,
-    basis: Basis::Jsonrpc,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch's members are objects.",
     why: "An array or a scalar inside is no message.",
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 pub(crate) const BATCH_ANSWERS: Rule = Rule {
     id: "batch-answers",
-    category: Category::Batch,
-    basis: Basis::Jsonrpc,
     side: Side::Receiver,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch's requests are answered once each.",
     why: "An array with two answers for one id leaves the reader to guess; a missing answer is `request-unanswered`.",
     needs: Needs::Causal,
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 pub(crate) const BATCH_RECEIVE_SUPPORT: Rule = Rule {
     id: "batch-receive-support",
-    category: Category::Batch,
     basis: Basis::Text,
     side: Side::Receiver,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
     source: "2025-03-26 basic/index (Batching)",
     says: "Every peer accepts batches, whether or not it sends any.",
     why: "A batch that is refused whole leaves each of its requests without an answer.",
     needs: Needs::Causal,
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 pub(crate) const BATCH_NO_EMPTY_ANSWER: Rule = Rule {
     id: "batch-no-empty-answer",
-    category: Category::Batch,
-    basis: Basis::Jsonrpc,
     side: Side::Receiver,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch of notifications gets no reply.",
     why: "An empty array is no batch: the other side has to refuse it, and may end.",
     needs: Needs::Causal,
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 /// The rows of this category.

@@ -9,21 +9,18 @@ use crate::part::{In, Knows, Part, flag};
 use crate::rules::envelope::is_in;
 use crate::rules::lifecycle::CLIENT_REQUEST_BEFORE_INIT_RESPONSE;
 use crate::rules::updates::RESOURCES_UPDATED_UNDECLARED;
-use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, SHOULD, Side, When};
+use crate::rules::{
+    Basis, Category, Level, MUST, MUST_SINCE_2025_06, Needs, Rule, SHOULD, Side,
+    WARNING_BEFORE_2025_06, When,
+};
 
 /// What the other side did not declare is not used: a MUST since 2025-06-18.
 const UNDECLARED: Rule = Rule {
     category: Category::Capability,
     level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
+    level_by: MUST_SINCE_2025_06,
     basis: Basis::Text,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
+    severity_by: WARNING_BEFORE_2025_06,
     side: Side::Client,
     source: "2025-11-25 basic/lifecycle (Operation)",
     needs: Needs::Causal,
@@ -34,10 +31,7 @@ const UNDECLARED: Rule = Rule {
 /// A change of a list is announced where such were promised: a MUST since 2025-06-18.
 const UNPROMISED: Rule = Rule {
     category: Category::Capability,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
+    level_by: MUST_SINCE_2025_06,
     basis: Basis::Derived,
     side: Side::Server,
     needs: Needs::SameDirection,
@@ -319,11 +313,7 @@ impl Part {
         let Some((capability, rule)) = of_sender(message.method) else {
             return;
         };
-        let is_declared = match self.role {
-            Role::Client => self.is(flag::INIT_SENT),
-            Role::Server => self.is(flag::ANSWERED_INIT),
-        };
-        if is_declared {
+        if self.has_declared() {
             if !self.mine.has(capability) {
                 let text = format!(
                     "{} without having declared `{}`",
@@ -366,71 +356,56 @@ impl Part {
     /// The party served a request.
     #[inline]
     pub(crate) fn served(&mut self, cx: &mut Cx<'_>, message: &Message, request: &In) {
-        match (self.role, request.method) {
-            (_, Method::Ping) => self.ping_served(cx, message),
-            (Role::Server, method) => {
-                if method == Method::ToolsCall {
-                    self.tool_served(cx, message);
-                }
-                if !self.is(flag::ANSWERED_INIT) {
-                    return;
-                }
-                let Some((capability, _)) = of_server(method) else {
-                    return;
-                };
-                let is_family = !matches!(
-                    method,
-                    Method::ResourcesSubscribe
-                        | Method::ResourcesUnsubscribe
-                        | Method::LoggingSetLevel
-                );
-                if !is_family || self.mine.has(capability) || self.is_free(method) {
-                    return;
-                }
-                // An empty list proves little.
-                let severity = if message.has(Condition::EmptyList) {
-                    Severity::Warning
-                } else {
-                    Severity::Error
-                };
-                let text = format!(
-                    "{} is served without `{}` having been declared",
-                    method.as_str(),
-                    capability.as_str()
-                );
-                self.broken_at(
-                    cx,
-                    &SERVER_SERVES_UNDECLARED,
-                    severity,
-                    &[request.frame, cx.frame],
-                    text,
-                );
-            }
-            (Role::Client, method) => {
-                let Some((capability, _)) = of_client(method) else {
-                    return;
-                };
-                if !self.is(flag::INIT_SENT) || self.mine.has(capability) || self.is_free(method) {
-                    return;
-                }
-                let severity = if message.has(Condition::EmptyList) {
-                    Severity::Note
-                } else {
-                    Severity::Error
-                };
-                let text = format!(
-                    "{} is served without `{}` having been declared",
-                    method.as_str(),
-                    capability.as_str()
-                );
-                self.broken_at(
-                    cx,
-                    &CLIENT_SERVES_UNDECLARED,
-                    severity,
-                    &[request.frame, cx.frame],
-                    text,
-                );
-            }
+        let method = request.method;
+        match (self.role, method) {
+            (_, Method::Ping) => return self.ping_served(cx, message),
+            (Role::Server, Method::ToolsCall) => self.tool_served(cx, message),
+            _ => {}
         }
+        if !self.has_declared() {
+            return;
+        }
+        // An empty list proves little.
+        let (needed, rule, if_empty) = match self.role {
+            Role::Server => (
+                of_server(method).filter(|_| is_family(method)),
+                &SERVER_SERVES_UNDECLARED,
+                Severity::Warning,
+            ),
+            Role::Client => (of_client(method), &CLIENT_SERVES_UNDECLARED, Severity::Note),
+        };
+        let Some((capability, _)) = needed else {
+            return;
+        };
+        if self.mine.has(capability) || self.is_free(method) {
+            return;
+        }
+        let severity = if message.has(Condition::EmptyList) {
+            if_empty
+        } else {
+            Severity::Error
+        };
+        let text = format!(
+            "{} is served without `{}` having been declared",
+            method.as_str(),
+            capability.as_str()
+        );
+        self.broken_at(cx, rule, severity, &[request.frame, cx.frame], text);
     }
+
+    /// Whether it has said what it can.
+    fn has_declared(&self) -> bool {
+        self.is(match self.role {
+            Role::Client => flag::INIT_SENT,
+            Role::Server => flag::ANSWERED_INIT,
+        })
+    }
+}
+
+/// Whether the method is of what the capability names, rather than of something beside it.
+fn is_family(method: Method) -> bool {
+    !matches!(
+        method,
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe | Method::LoggingSetLevel
+    )
 }

@@ -10,7 +10,10 @@ use crate::ledger::Cx;
 use crate::part::flag;
 use crate::part::{Own, Part, open};
 use crate::rules::transport_stdio::{STDIO_CRLF, noise_rule};
-use crate::rules::{Basis, Level, MUST, NOTE, Rule, SHOULD, When, errors};
+use crate::rules::{
+    Basis, Level, MUST, MUST_SINCE_2025_06, NOTE, Rule, SHOULD, WARNING_BEFORE_2025_06, When,
+    errors,
+};
 use crate::shape::shown;
 
 pub(crate) const JSONRPC_VERSION: Rule = Rule {
@@ -152,15 +155,9 @@ pub(crate) const RPC_RESERVED_METHOD: Rule = Rule {
 pub(crate) const METHOD_NOT_IN_REVISION: Rule = Rule {
     id: "method-not-in-revision",
     level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
+    level_by: MUST_SINCE_2025_06,
     basis: Basis::Derived,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
+    severity_by: WARNING_BEFORE_2025_06,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "Only methods of the agreed revision are used.",
     why: "The other side agreed to that revision and need not know any other; a name that no \

@@ -8,17 +8,18 @@ use crate::idset::Used;
 use crate::ledger::{Cx, bit};
 use crate::part::{In, Mode, Part, flag, open};
 use crate::rules::ids::Taken;
-use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, STATELESS_MUST, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 
 pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
     id: "progress-token-type",
     category: Category::Progress,
-    from: Revision::V2024_11_05,
+    basis: Basis::Text,
+    until: Revision::V2026_07_28,
     source: "2025-11-25 basic/utilities/progress (Progress Flow)",
     says: "A progress token is a string or an integer.",
     why: "Other types are coerced on the way, and progress comes back under a token that nobody gave.",
     when: When::TOKEN,
-    ..STATELESS_MUST
+    ..MUST
 };
 
 pub(crate) const PROGRESS_TOKEN_NOT_UNIQUE: Rule = Rule {

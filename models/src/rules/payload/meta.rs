@@ -6,7 +6,7 @@ use mcpsim_traces::tape::Value;
 
 use super::content::ICONS;
 use super::lifecycle::client_capabilities;
-use super::logging::LEVELS;
+use crate::deep::levels::LEVELS;
 use crate::rules::stateless::payload::{
     LOG_LEVEL_VALID, META_SERVER_INFO_SHAPE, META_TRACE_CONTEXT_FORMAT, REQUEST_SCHEMA,
 };
@@ -162,7 +162,7 @@ static OF_CALL: Def = Def::new(
 
 fn level<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     if value.is_text() {
-        walk.value(value, &What::OneOf(LEVELS), rule);
+        walk.value(value, &What::OneOf(&LEVELS), rule);
     }
 }
 
