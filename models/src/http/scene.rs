@@ -115,6 +115,11 @@ impl Fault {
         }
     }
 
+    /// Broken only where that is certain.
+    pub(crate) fn sure_if(self, is_certain: bool) -> Fault {
+        if is_certain { self } else { self.unsure() }
+    }
+
     pub(crate) fn at(self, severity: Severity) -> Fault {
         Fault {
             severity: Some(severity),
@@ -156,6 +161,19 @@ impl Exchanges {
             None if self.held.len() < HELD_MAX => self.held.push(fault),
             None => {}
         }
+    }
+
+    /// As [`Exchanges::say`], where nothing is left to say but that the rule is broken.
+    #[cold]
+    pub(crate) fn broken(
+        &mut self,
+        scene: &mut Scene<'_>,
+        blame: Role,
+        rule: &'static Rule,
+        frames: &[FrameNo],
+        text: impl Into<String>,
+    ) {
+        self.say(scene, Fault::new(blame, rule, frames, text));
     }
 
     /// A frame was judged: the revision may be settled now.

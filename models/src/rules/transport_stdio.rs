@@ -139,6 +139,16 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// One that began with that frame, of which nothing is left to report.
+    fn reported(frame: FrameNo) -> Run {
+        Run {
+            text: vec![],
+            frame,
+            is_reported: true,
+            may_join: false,
+        }
+    }
+
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         encoder.word(u64::from(self.is_reported) << 1 | u64::from(self.may_join));
         encoder.bytes(&self.text);
@@ -245,12 +255,7 @@ impl Part {
             };
             self.broken_at(cx, rule, severity, &[cx.frame], text);
         }
-        self.rare().run = Some(Run {
-            text: vec![],
-            frame: cx.frame,
-            is_reported: true,
-            may_join: false,
-        });
+        self.rare().run = Some(Run::reported(cx.frame));
     }
 
     fn unparsable(&mut self, cx: &mut Cx<'_>, message: &Message) {
@@ -302,12 +307,7 @@ impl Part {
             run.may_join = false;
             run.text = vec![];
             self.end_run(cx);
-            self.rare().run = Some(Run {
-                text: vec![],
-                frame: cx.frame,
-                is_reported: true,
-                may_join: false,
-            });
+            self.rare().run = Some(Run::reported(cx.frame));
             return true;
         }
         run.text.push(b'\n');
