@@ -62,11 +62,7 @@ impl Again {
     }
 
     fn party(&self, link: LinkId, role: Role) -> PartyId {
-        let link = &self.links[usize::from(link.0)];
-        match role {
-            Role::Client => link.client,
-            Role::Server => link.server,
-        }
+        party_at(&self.links[usize::from(link.0)], role)
     }
 
     fn part_event(&mut self, link: LinkId, role: Role, event: PartEvent) {
@@ -248,13 +244,8 @@ impl Again {
         for (at, parts) in self.parts.iter_mut().enumerate() {
             let link = &self.links[at];
             for ((part, _), role) in parts.iter_mut().zip([Role::Client, Role::Server]) {
-                let party = if role == Role::Client {
-                    link.client
-                } else {
-                    link.server
-                };
                 ends.push(EndState {
-                    party,
+                    party: party_at(link, role),
                     link: LinkId(at as u8),
                     role,
                     part,
@@ -263,6 +254,14 @@ impl Again {
         }
         ends.sort_by_key(|end| (end.party, end.link));
         self.monitor.settle(&mut ends, ending);
+    }
+}
+
+/// Who stands at that end of the link.
+fn party_at(link: &Link, role: Role) -> PartyId {
+    match role {
+        Role::Client => link.client,
+        Role::Server => link.server,
     }
 }
 
@@ -325,18 +324,14 @@ impl EndLog {
         }
     }
 
-    /// Whether a frame from that end is seen when it is sent, and not when it arrives.
-    fn seen_at_send(&self, from: Role) -> bool {
+    /// Whether what that end does is seen at once: a frame when it is sent and not when it arrives, an end before
+    /// the other end learns of it.
+    fn seen_at_once(&self, end: Role) -> bool {
         match self.vantage {
             Vantage::World | Vantage::Between => true,
-            Vantage::Client => from == Role::Client,
-            Vantage::Server => from == Role::Server,
+            Vantage::Client => end == Role::Client,
+            Vantage::Server => end == Role::Server,
         }
-    }
-
-    /// Whether what that end does is seen at once, and not when the other end learns of it.
-    fn seen_at_once(&self, end: Role) -> bool {
-        self.seen_at_send(end)
     }
 
     /// A copy that the transport makes is not seen as another frame of its sender.
@@ -386,14 +381,14 @@ impl EndLog {
                         copies: 1,
                     },
                 );
-                if self.seen_at_send(from) {
+                if self.seen_at_once(from) {
                     self.frame(frame, link, from, at_ms);
                 }
             }
             OwnedWhat::Recv { frame, link, to } => {
                 let is_open = self.ends[usize::from(link.0)][to as usize] == EndOfLink::Open;
                 // What arrives at an end that is gone is seen by nobody.
-                if !self.seen_at_send(to.other()) && is_open {
+                if !self.seen_at_once(to.other()) && is_open {
                     self.frame(frame, link, to.other(), at_ms);
                 }
             }
@@ -401,9 +396,9 @@ impl EndLog {
             OwnedWhat::Closed { link, to } => self.told(link, to, at_ms),
             OwnedWhat::Exit { party } => {
                 for at in 0..self.links.len() {
-                    let (link, ends) = (LinkId(at as u8), self.links[at]);
-                    for (role, end) in [(Role::Client, ends.client), (Role::Server, ends.server)] {
-                        if end == party {
+                    for role in [Role::Client, Role::Server] {
+                        if party_at(&self.links[at], role) == party {
+                            let link = LinkId(at as u8);
                             self.end(link, role, LogWhat::Exit { status: None }, at_ms);
                         }
                     }

@@ -643,6 +643,18 @@ pub(crate) const STATELESS_NOTE: Rule = Rule {
     ..STATELESS_MUST
 };
 
+/// A MUST since 2025-06-18.
+pub(crate) const MUST_SINCE_2025_06: &[(Revision, Level)] = &[
+    (Revision::V2025_06_18, Level::Must),
+    (Revision::V2025_11_25, Level::Must),
+];
+
+/// A warning before 2025-06-18.
+pub(crate) const WARNING_BEFORE_2025_06: &[(Revision, Severity)] = &[
+    (Revision::V2024_11_05, Severity::Warning),
+    (Revision::V2025_03_26, Severity::Warning),
+];
+
 impl Rule {
     /// The row of this duty for a frame inside a session, or outside any; `None` where that era has no
     /// such duty.

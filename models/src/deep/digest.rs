@@ -10,22 +10,36 @@ const DEPTH_MAX: u32 = 64;
 /// The fingerprint of a value: the order of members, white space and the spelling of numbers and strings do
 /// not matter.
 pub(crate) fn of(value: Value<'_>) -> u128 {
-    at_depth(value, 0)
+    at_depth(value, 0, &mut false)
 }
 
 /// The fingerprint of an object without its member of that name.
-pub(crate) fn without(value: Value<'_>, name: &str) -> u128 {
-    members(value, 0, Some(name))
+pub(crate) fn without(object: Value<'_>, name: &str) -> u128 {
+    of_sum(members(object, 1, |member, _| !member.is(name), &mut false))
 }
 
-fn at_depth(value: Value<'_>, depth: u32) -> u128 {
+/// The fingerprint of the members of an object that count; `None` where one of them is nested too deep to be
+/// compared as a value.
+pub(crate) fn of_members(
+    object: Value<'_>,
+    counts: impl Fn(Value<'_>, Value<'_>) -> bool,
+) -> Option<u128> {
+    let mut is_cut = false;
+    let sum = members(object, 0, counts, &mut is_cut);
+    (!is_cut).then_some(sum)
+}
+
+fn at_depth(value: Value<'_>, depth: u32, is_cut: &mut bool) -> u128 {
     let mut encoder = Encoder::new(value.kind() as u64);
     match value.kind() {
-        _ if depth > DEPTH_MAX => encoder.bytes(value.raw()),
-        ValueKind::Object => return members(value, depth, None),
+        _ if depth > DEPTH_MAX => {
+            *is_cut = true;
+            encoder.bytes(value.raw());
+        }
+        ValueKind::Object => return of_sum(members(value, depth + 1, |_, _| true, is_cut)),
         ValueKind::Array => {
             for item in value.items() {
-                word(&mut encoder, at_depth(item, depth + 1));
+                word(&mut encoder, at_depth(item, depth + 1, is_cut));
             }
         }
         ValueKind::Number => encoder.key(value.key()),
@@ -35,17 +49,27 @@ fn at_depth(value: Value<'_>, depth: u32) -> u128 {
     encoder.finish()
 }
 
-fn members(value: Value<'_>, depth: u32, but: Option<&str>) -> u128 {
+/// The sum over the members that count, whose values lie at that depth: their order says nothing.
+fn members(
+    object: Value<'_>,
+    depth: u32,
+    counts: impl Fn(Value<'_>, Value<'_>) -> bool,
+    is_cut: &mut bool,
+) -> u128 {
     let mut sum = 0u128;
-    for (name, value) in value.members() {
-        if but.is_some_and(|but| name.is(but)) {
-            continue;
-        }
+    for (name, value) in object
+        .members()
+        .filter(|&(name, value)| counts(name, value))
+    {
         let mut encoder = Encoder::new(1);
         encoder.bytes(name.as_bytes().as_deref().unwrap_or_default());
-        word(&mut encoder, at_depth(value, depth + 1));
+        word(&mut encoder, at_depth(value, depth, is_cut));
         sum = sum.wrapping_add(encoder.finish());
     }
+    sum
+}
+
+fn of_sum(sum: u128) -> u128 {
     let mut encoder = Encoder::new(ValueKind::Object as u64);
     word(&mut encoder, sum);
     encoder.finish()

@@ -6,8 +6,9 @@ use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::Method;
-use mcpsim_traces::tape::{Value, ValueKind};
+use mcpsim_traces::tape::Value;
 
+use crate::deep::digest;
 use crate::part::Fact;
 
 /// More exchanges than this are not followed: one that is over is forgotten first.
@@ -263,52 +264,11 @@ impl Exchanges {
 /// they are written. `None` where it is nested too deep to tell.
 pub(crate) fn fingerprint(params: Value<'_>) -> Option<u128> {
     const INPUT: &[&str] = &["_meta", "inputResponses", "requestState"];
-    let mut sum = 0u128;
-    for (name, value) in params.members() {
+    digest::of_members(params, |name, value| {
         // Absent arguments are no arguments.
         let is_empty = value.is_object() && value.size() == 1;
-        if !name.is_one_of(INPUT) && !is_empty {
-            sum = sum.wrapping_add(member(name, value, 0)?);
-        }
-    }
-    Some(sum)
-}
-
-/// Deeper than this nothing is compared.
-const DEPTH_MAX: u32 = 64;
-
-fn member(name: Value<'_>, value: Value<'_>, depth: u32) -> Option<u128> {
-    let mut encoder = Encoder::new(1);
-    encoder.key(name.key());
-    mix(value, depth, &mut encoder)?;
-    Some(encoder.finish())
-}
-
-fn mix(value: Value<'_>, depth: u32, encoder: &mut Encoder) -> Option<()> {
-    if depth > DEPTH_MAX {
-        return None;
-    }
-    encoder.word(value.kind() as u64);
-    match value.kind() {
-        ValueKind::Text | ValueKind::Number => encoder.key(value.key()),
-        ValueKind::Null | ValueKind::True | ValueKind::False => {}
-        ValueKind::Array => {
-            for item in value.items() {
-                mix(item, depth + 1, encoder)?;
-            }
-            encoder.word(u64::MAX);
-        }
-        ValueKind::Object => {
-            // The order of members says nothing.
-            let mut sum = 0u128;
-            for (name, value) in value.members() {
-                sum = sum.wrapping_add(member(name, value, depth + 1)?);
-            }
-            encoder.word((sum >> 64) as u64);
-            encoder.word(sum as u64);
-        }
-    }
-    Some(())
+        !name.is_one_of(INPUT) && !is_empty
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::key::Key;
 
-/// The levels, least severe first.
+/// The levels, which are those of syslog (RFC 5424), least severe first.
 pub(crate) const LEVELS: [&str; 8] = [
     "debug",
     "info",

@@ -367,7 +367,7 @@ impl Run {
 }
 
 /// A task that the other side runs for the party, as the party was told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Told {
     pub(crate) id: Key,
     /// The request that it came from; absent where that was not seen.
@@ -432,13 +432,7 @@ impl Entry for Told {
     fn new(id: Key) -> Told {
         Told {
             id,
-            request: Key::ABSENT,
-            frame: 0,
-            fact: Fact::NONE,
-            poll: Poll::default(),
-            wanted: None,
-            idled: 0,
-            is_over: false,
+            ..Told::default()
         }
     }
 

@@ -62,7 +62,7 @@ pub(crate) struct Input {
 }
 
 /// A task that the party, a server, created or showed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) id: Key,
     /// The request that it came from; absent where that was not seen.
@@ -92,15 +92,7 @@ impl Entry for Run {
     fn new(id: Key) -> Run {
         Run {
             id,
-            request: Key::ABSENT,
-            token: Key::ABSENT,
-            created: Place::default(),
-            born_ms: 0,
-            ttl: Ttl::Unknown,
-            open: None,
-            end: None,
-            inputs: vec![],
-            is_cancelled: false,
+            ..Run::default()
         }
     }
 
@@ -136,7 +128,7 @@ impl Run {
 }
 
 /// A task that the party, a client, was told of.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Told {
     pub(crate) id: Key,
     /// The tools/call that it came from; absent where that was not seen.
@@ -178,13 +170,7 @@ impl Entry for Told {
     fn new(id: Key) -> Told {
         Told {
             id,
-            request: Key::ABSENT,
-            frame: 0,
-            fact: Fact::NONE,
-            poll: Poll::default(),
-            keys: vec![],
-            has_more: false,
-            is_over: false,
+            ..Told::default()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::rules::stateless::{
     caching, capability, client_features, deprecated, discovery, eras, errors, logging, mrtr,
     request_meta, result_type, subscriptions, tasks_extension, versioning,
 };
-use crate::rules::{asks, elicitation, errors as session_errors, sampling, tasks};
+use crate::rules::{asks, elicitation, errors as session_errors, tasks};
 use crate::rules::{flood, listing, log_levels, refusals, tool_calls, updates};
 
 use super::{Deep, Frame, Hook, Topic, discover};
@@ -61,8 +61,7 @@ pub(crate) fn of(method: Method) -> &'static [Topic] {
     use Method as M;
     match method {
         M::Initialize => &[eras::HANDSHAKE, asks::HANDSHAKE],
-        M::SamplingCreateMessage => &[sampling::TOPIC],
-        M::ElicitationCreate => &[elicitation::TOPIC],
+        M::SamplingCreateMessage | M::ElicitationCreate => &[asks::TOPIC],
         M::ElicitationComplete => &[elicitation::COMPLETE],
         M::TasksGet | M::TasksNotification => &[client_features::TOPIC],
         M::ToolsList

@@ -11,8 +11,8 @@ use crate::deep::topics::ignore;
 use crate::deep::{Asked, Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
 use crate::part::{Knows, Part, flag};
-use crate::rules::When;
-use crate::rules::elicitation::{ELICIT_CAPABILITY_MODE, Given};
+use crate::rules::elicitation::{self, ELICIT_CAPABILITY_MODE, Given};
+use crate::rules::{When, sampling};
 
 /// Whether something was declared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -311,14 +311,43 @@ fn task_result_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Fra
     if frame.payload.is_some_and(is_other) {
         return;
     }
+    answered(part, deep, cx, &in_session(part, frame), &asked);
+}
+
+/// sampling/createMessage and elicitation/create, and what is answered, inside sessions.
+pub(crate) const TOPIC: Topic = Topic { by, toward: ignore };
+
+fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+    if frame.is_stateless {
+        return;
+    }
     let frame = &in_session(part, frame);
+    let is_sampling = frame.method == Method::SamplingCreateMessage;
+    match (part.role, frame.message.kind, frame.asked) {
+        (Role::Server, Kind::Request, _) if is_sampling => {
+            sampling::requested(part, deep, cx, frame);
+        }
+        (Role::Server, Kind::Request, _) => elicitation::requested(part, deep, cx, frame),
+        // The client created a task instead of answering.
+        (Role::Client, Kind::Result, Some(asked)) if frame.message.has(Condition::TaskCreated) => {
+            deep.asks.defer(asked, frame.payload);
+        }
+        (Role::Client, Kind::Result, Some(asked)) => answered(part, deep, cx, frame, asked),
+        (Role::Client, Kind::Error, Some(asked)) if is_sampling => {
+            sampling::refused(part, deep, cx, frame, asked);
+        }
+        (Role::Client, Kind::Error, Some(asked)) => {
+            elicitation::refused(part, deep, cx, frame, asked);
+        }
+        _ => {}
+    }
+}
+
+/// What was asked for is answered, at once or as the result of a task.
+fn answered(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, asked: &Asked) {
     match asked.method {
-        Method::SamplingCreateMessage => {
-            super::sampling::answered(part, deep, cx, frame, &asked);
-        }
-        Method::ElicitationCreate => {
-            super::elicitation::answered(part, deep, cx, frame, &asked);
-        }
+        Method::SamplingCreateMessage => sampling::answered(part, deep, cx, frame, asked),
+        Method::ElicitationCreate => elicitation::answered(part, deep, cx, frame, asked),
         _ => {}
     }
 }
@@ -330,11 +359,6 @@ pub(crate) fn in_session<'a>(part: &Part, frame: &Frame<'a>) -> Frame<'a> {
         revision: frame.revision.or(part.revision),
         ..*frame
     }
-}
-
-/// Whether the client created a task instead of answering.
-pub(crate) fn is_task(frame: &Frame<'_>) -> bool {
-    frame.message.has(Condition::TaskCreated)
 }
 
 /// Whether the request that this frame answers was cancelled, as far as the party may know.

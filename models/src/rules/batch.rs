@@ -15,157 +15,93 @@ use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
 pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
     id: "batch-not-in-revision",
     category: Category::Batch,
-    level: Level::Must,
     level_by: &[
         (Revision::V2024_11_05, Level::Should),
         (Revision::V2025_03_26, Level::MayNote),
     ],
-    basis: Basis::Schema,
-    severity: Severity::Error,
     severity_by: &[
         (Revision::V2024_11_05, Severity::Warning),
         (Revision::V2025_03_26, Severity::Note),
     ],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (JSONRPCMessage)",
     says: "Arrays of messages are sent only under 2025-03-26.",
     why: "Most peers drop an array whole, and everything in it; some end.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::BATCH,
     twin: "env-single-message",
+    ..MUST
+};
+
+/// What rules of 2025-03-26 have in common, which alone has batches.
+const BATCH: Rule = Rule {
+    category: Category::Batch,
+    basis: Basis::Jsonrpc,
+    from: Revision::V2025_03_26,
+    until: Revision::V2025_03_26,
+    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
+    when: When::BATCH,
+    ..MUST
 };
 
 pub(crate) const BATCH_EMPTY: Rule = Rule {
     id: "batch-empty",
-    category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch has at least one member.",
     why: "There is nothing to answer.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::BATCH,
-    twin: "",
+    ..BATCH
 };
 
 pub(crate) const BATCH_INITIALIZE: Rule = Rule {
     id: "batch-initialize",
-    category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
     source: "2025-03-26 basic/lifecycle (Initialization)",
     says: "initialize is not sent in a batch.",
     why: "Whether batches are allowed is not agreed before its answer.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::BATCH,
-    twin: "",
+    ..BATCH
 };
 
 pub(crate) const BATCH_MIXED: Rule = Rule {
     id: "batch-mixed",
-    category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
     source: "2025-03-26 schema.ts (JSONRPCBatchRequest)",
     says: "A batch holds requests and notifications, or responses, never both.",
     why: "A receiver chooses by the first member what the array is.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::BATCH,
-    twin: "",
+    ..BATCH
 };
 
 pub(crate) const BATCH_NESTED: Rule = Rule {
     id: "batch-nested",
-    category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch's members are objects.",
     why: "An array or a scalar inside is no message.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::BATCH,
-    twin: "",
+    ..BATCH
 };
 
 pub(crate) const BATCH_ANSWERS: Rule = Rule {
     id: "batch-answers",
-    category: Category::Batch,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch's requests are answered once each.",
     why: "An array with two answers for one id leaves the reader to guess; a missing answer is `request-unanswered`.",
-    tier: 1,
     needs: Needs::Causal,
-    when: When::BATCH,
-    twin: "",
+    ..BATCH
 };
 
 pub(crate) const BATCH_RECEIVE_SUPPORT: Rule = Rule {
     id: "batch-receive-support",
-    category: Category::Batch,
     basis: Basis::Text,
     side: Side::Receiver,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
     source: "2025-03-26 basic/index (Batching)",
     says: "Every peer accepts batches, whether or not it sends any.",
     why: "A batch that is refused whole leaves each of its requests without an answer.",
     needs: Needs::Causal,
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 pub(crate) const BATCH_NO_EMPTY_ANSWER: Rule = Rule {
     id: "batch-no-empty-answer",
-    category: Category::Batch,
-    basis: Basis::Jsonrpc,
     side: Side::Receiver,
-    from: Revision::V2025_03_26,
-    until: Revision::V2025_03_26,
-    source: "JSON-RPC 2.0 specification (Batch), adopted by 2025-03-26 basic/index (Messages)",
     says: "A batch of notifications gets no reply.",
     why: "An empty array is no batch: the other side has to refuse it, and may end.",
     needs: Needs::Causal,
-    when: When::BATCH,
-    ..MUST
+    ..BATCH
 };
 
 /// The rows of this category.

@@ -12,193 +12,127 @@ use crate::part::{In, Knows, Mode, Part, flag, open};
 use crate::rules::ids::is_coerced;
 use crate::rules::stateless::tasks_extension::TASK_CANCEL_METHOD;
 use crate::rules::stateless::utilities::{CANCEL_NOT_ON_HTTP, CANCEL_SERVER_ONLY_LISTEN};
-use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, SHOULD, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const CANCEL_UNKNOWN_REQUEST: Rule = Rule {
     id: "cancel-unknown-request",
     category: Category::Cancellation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "A cancel names a request that its sender had sent.",
     why: "It withdraws nothing: what was meant runs on.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::CANCEL,
     twin: "cancel-own-request",
+    ..MUST
 };
 
 pub(crate) const CANCEL_PEERS_REQUEST: Rule = Rule {
     id: "cancel-peers-request",
     category: Category::Cancellation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "Nobody cancels the other side's request.",
     why: "To stop serving a request, answer it with an error.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::CANCEL,
     twin: "cancel-server-only-listen",
+    ..MUST
 };
 
 pub(crate) const CANCEL_AFTER_RESPONSE_RECEIVED: Rule = Rule {
     id: "cancel-after-response-received",
     category: Category::Cancellation,
     level: Level::Must,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "A cancel comes only while its sender takes the request to be in progress.",
     why: "A cancel and an answer may cross, but here the answer had been received. It usually \
         means that finished requests stay in the client's table.",
-    tier: 2,
     needs: Needs::OffenderLog,
     when: When::CANCEL,
     twin: "cancel-own-request",
+    ..SHOULD
 };
 
 pub(crate) const CANCEL_INITIALIZE: Rule = Rule {
     id: "cancel-initialize",
     category: Category::Cancellation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "The client never cancels initialize.",
     why: "There is nothing to go back to: some servers obey and never answer, and the session is neither open nor closed.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::CANCEL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const CANCEL_REQUEST_ID_MISSING: Rule = Rule {
     id: "cancel-request-id-missing",
     category: Category::Cancellation,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
     severity_by: &[(Revision::V2025_11_25, Severity::Warning)],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (CancelledNotification)",
     says: "A cancel carries the id of a request.",
     why: "It withdraws nothing.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::CANCEL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const CANCEL_ID_TYPE_MISMATCH: Rule = Rule {
     id: "cancel-id-type-mismatch",
     category: Category::Cancellation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (CancelledNotification)",
     says: "A cancel's requestId has the type of the request's id.",
     why: "A strict receiver finds no such request and goes on; a lenient one may cancel another.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::CANCEL,
     twin: "cancel-own-request",
+    ..MUST
 };
 
 pub(crate) const CANCEL_TWICE: Rule = Rule {
     id: "cancel-twice",
     category: Category::Cancellation,
     level: Level::MayNote,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Note,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "One cancel is enough.",
     why: "Useless, and a sign that two timers watch one request.",
-    tier: 3,
     needs: Needs::SameDirection,
     when: When::CANCEL,
-    twin: "",
+    ..NOTE
 };
 
 pub(crate) const RESPONSE_AFTER_CANCEL_RECEIVED: Rule = Rule {
     id: "response-after-cancel-received",
     category: Category::Cancellation,
-    level: Level::Should,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Note,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "Who took up a cancel stops and does not answer.",
     why: "Answering is right all the same where the work was done or cannot be stopped, so this is never more than a note.",
-    tier: 3,
     needs: Needs::OffenderLog,
     when: When::RESPONSE,
     twin: "cancel-no-more-messages",
+    ..NOTE
 };
 
 pub(crate) const CANCEL_ANSWERED: Rule = Rule {
     id: "cancel-answered",
     category: Category::Cancellation,
-    level: Level::Should,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Error Handling)",
     says: "A cancel that means nothing to its receiver is dropped without a reply.",
     why: "The canceller waits for nothing, and the two may have crossed.",
-    tier: 2,
     needs: Needs::Causal,
     when: When::RESPONSE,
     twin: "cancel-ignored-if-moot",
+    ..SHOULD
 };
 
 pub(crate) const CANCEL_RACE_BROKEN: Rule = Rule {
     id: "cancel-race-broken",
     category: Category::Cancellation,
-    basis: Basis::Text,
     level: Level::Must,
     side: Side::Receiver,
     source: "2025-11-25 basic/utilities/cancellation (Timing Considerations)",

@@ -9,383 +9,183 @@ use crate::part::{In, Knows, Part, flag};
 use crate::rules::envelope::is_in;
 use crate::rules::lifecycle::CLIENT_REQUEST_BEFORE_INIT_RESPONSE;
 use crate::rules::updates::RESOURCES_UPDATED_UNDECLARED;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{
+    Basis, Category, Level, MUST, MUST_SINCE_2025_06, Needs, Rule, SHOULD, Side,
+    WARNING_BEFORE_2025_06, When,
+};
+
+/// What the other side did not declare is not used: a MUST since 2025-06-18.
+const UNDECLARED: Rule = Rule {
+    category: Category::Capability,
+    level: Level::Should,
+    level_by: MUST_SINCE_2025_06,
+    basis: Basis::Text,
+    severity_by: WARNING_BEFORE_2025_06,
+    side: Side::Client,
+    source: "2025-11-25 basic/lifecycle (Operation)",
+    needs: Needs::Causal,
+    when: When::CLIENT_CALL,
+    ..MUST
+};
+
+/// A change of a list is announced where such were promised: a MUST since 2025-06-18.
+const UNPROMISED: Rule = Rule {
+    category: Category::Capability,
+    level_by: MUST_SINCE_2025_06,
+    basis: Basis::Derived,
+    side: Side::Server,
+    needs: Needs::SameDirection,
+    when: When::SERVER_CALL,
+    ..SHOULD
+};
 
 pub(crate) const CAP_TOOLS_NOT_DECLARED: Rule = Rule {
     id: "cap-tools-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "tools/list and tools/call only where the server declared `tools`.",
     why: "The server said that it has none; the refusal that follows is right.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_RESOURCES_NOT_DECLARED: Rule = Rule {
     id: "cap-resources-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "resources/list, resources/read and resources/templates/list only where the server declared `resources`.",
     why: "The server said that it has none; the refusal that follows is right.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_PROMPTS_NOT_DECLARED: Rule = Rule {
     id: "cap-prompts-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "prompts/list and prompts/get only where the server declared `prompts`.",
     why: "The server said that it has none; the refusal that follows is right.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_LOGGING_NOT_DECLARED: Rule = Rule {
     id: "cap-logging-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "logging/setLevel only where the server declared `logging`.",
     why: "The server said that it does not log to the client.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_COMPLETIONS_NOT_DECLARED: Rule = Rule {
     id: "cap-completions-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
     severity_by: &[(Revision::V2025_03_26, Severity::Warning)],
-    side: Side::Client,
     from: Revision::V2025_03_26,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "completion/complete only where the server declared `completions`.",
     why: "2024-11-05 has no such capability, so there the request is free.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_SUBSCRIBE_NOT_DECLARED: Rule = Rule {
     id: "cap-subscribe-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "resources/subscribe and resources/unsubscribe only where the server declared `resources.subscribe`.",
     why: "`resources` alone promises no updates.",
-    tier: 1,
-    needs: Needs::Causal,
-    when: When::CLIENT_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const SERVER_SERVES_UNDECLARED: Rule = Rule {
     id: "server-serves-undeclared",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/tools (Capabilities)",
     says: "A server that serves tools, resources, prompts or completions declares them.",
     why: "Clients that keep to the capabilities never find what was not declared.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::SERVER_RESULT,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const LOG_WITHOUT_CAPABILITY: Rule = Rule {
     id: "log-without-capability",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/utilities/logging (Capabilities)",
     says: "A server that sends notifications/message declared `logging`.",
     why: "Clients that keep to the capabilities have no handler; strict ones close the session.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::SERVER_CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const TOOLS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "tools-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/tools (List Changed Notification)",
     says: "notifications/tools/list_changed only with `tools.listChanged`.",
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
-    tier: 2,
-    needs: Needs::SameDirection,
-    when: When::SERVER_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 pub(crate) const PROMPTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "prompts-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/prompts (List Changed Notification)",
     says: "notifications/prompts/list_changed only with `prompts.listChanged`.",
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
-    tier: 2,
-    needs: Needs::SameDirection,
-    when: When::SERVER_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 pub(crate) const RESOURCES_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "resources-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 server/resources (List Changed Notification)",
     says: "notifications/resources/list_changed only with `resources.listChanged`.",
     why: "The client was told that there would be none, so it does not listen and keeps a stale list.",
-    tier: 2,
-    needs: Needs::SameDirection,
-    when: When::SERVER_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 pub(crate) const CAP_ROOTS_NOT_DECLARED: Rule = Rule {
     id: "cap-roots-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "roots/list only where the client declared `roots`.",
     why: "The client said that it has none; some clients never answer what they did not declare.",
-    tier: 1,
-    needs: Needs::Causal,
     when: When::SERVER_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_SAMPLING_NOT_DECLARED: Rule = Rule {
     id: "cap-sampling-not-declared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
-    source: "2025-11-25 basic/lifecycle (Operation)",
     says: "sampling/createMessage only where the client declared `sampling`.",
     why: "The client has no model to ask; some clients never answer what they did not declare, and the tool call hangs.",
-    tier: 1,
-    needs: Needs::Causal,
     when: When::SERVER_CALL,
-    twin: "",
+    ..UNDECLARED
 };
 
 pub(crate) const CAP_ELICITATION_NOT_DECLARED: Rule = Rule {
     id: "cap-elicitation-not-declared",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
     from: Revision::V2025_06_18,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "elicitation/create only where the client declared `elicitation`.",
     why: "The client has nobody to ask; the tool call hangs or fails.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::SERVER_CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const CLIENT_SERVES_UNDECLARED: Rule = Rule {
     id: "client-serves-undeclared",
     category: Category::Capability,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 client/roots (Capabilities)",
     says: "A client that serves roots, sampling or elicitation declares it.",
     why: "Servers that keep to the capabilities never ask for what was not declared.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::CLIENT_RESULT,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const ROOTS_LIST_CHANGED_UNDECLARED: Rule = Rule {
     id: "roots-list-changed-undeclared",
-    category: Category::Capability,
-    level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
-    basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 client/roots (Capabilities)",
     says: "notifications/roots/list_changed only with `roots.listChanged`.",
     why: "The server was told that there would be none.",
-    tier: 2,
-    needs: Needs::SameDirection,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..UNPROMISED
 };
 
 /// The rows of this category.
@@ -513,11 +313,7 @@ impl Part {
         let Some((capability, rule)) = of_sender(message.method) else {
             return;
         };
-        let is_declared = match self.role {
-            Role::Client => self.is(flag::INIT_SENT),
-            Role::Server => self.is(flag::ANSWERED_INIT),
-        };
-        if is_declared {
+        if self.has_declared() {
             if !self.mine.has(capability) {
                 let text = format!(
                     "{} without having declared `{}`",
@@ -560,71 +356,56 @@ impl Part {
     /// The party served a request.
     #[inline]
     pub(crate) fn served(&mut self, cx: &mut Cx<'_>, message: &Message, request: &In) {
-        match (self.role, request.method) {
-            (_, Method::Ping) => self.ping_served(cx, message),
-            (Role::Server, method) => {
-                if method == Method::ToolsCall {
-                    self.tool_served(cx, message);
-                }
-                if !self.is(flag::ANSWERED_INIT) {
-                    return;
-                }
-                let Some((capability, _)) = of_server(method) else {
-                    return;
-                };
-                let is_family = !matches!(
-                    method,
-                    Method::ResourcesSubscribe
-                        | Method::ResourcesUnsubscribe
-                        | Method::LoggingSetLevel
-                );
-                if !is_family || self.mine.has(capability) || self.is_free(method) {
-                    return;
-                }
-                // An empty list proves little.
-                let severity = if message.has(Condition::EmptyList) {
-                    Severity::Warning
-                } else {
-                    Severity::Error
-                };
-                let text = format!(
-                    "{} is served without `{}` having been declared",
-                    method.as_str(),
-                    capability.as_str()
-                );
-                self.broken_at(
-                    cx,
-                    &SERVER_SERVES_UNDECLARED,
-                    severity,
-                    &[request.frame, cx.frame],
-                    text,
-                );
-            }
-            (Role::Client, method) => {
-                let Some((capability, _)) = of_client(method) else {
-                    return;
-                };
-                if !self.is(flag::INIT_SENT) || self.mine.has(capability) || self.is_free(method) {
-                    return;
-                }
-                let severity = if message.has(Condition::EmptyList) {
-                    Severity::Note
-                } else {
-                    Severity::Error
-                };
-                let text = format!(
-                    "{} is served without `{}` having been declared",
-                    method.as_str(),
-                    capability.as_str()
-                );
-                self.broken_at(
-                    cx,
-                    &CLIENT_SERVES_UNDECLARED,
-                    severity,
-                    &[request.frame, cx.frame],
-                    text,
-                );
-            }
+        let method = request.method;
+        match (self.role, method) {
+            (_, Method::Ping) => return self.ping_served(cx, message),
+            (Role::Server, Method::ToolsCall) => self.tool_served(cx, message),
+            _ => {}
         }
+        if !self.has_declared() {
+            return;
+        }
+        // An empty list proves little.
+        let (needed, rule, if_empty) = match self.role {
+            Role::Server => (
+                of_server(method).filter(|_| is_family(method)),
+                &SERVER_SERVES_UNDECLARED,
+                Severity::Warning,
+            ),
+            Role::Client => (of_client(method), &CLIENT_SERVES_UNDECLARED, Severity::Note),
+        };
+        let Some((capability, _)) = needed else {
+            return;
+        };
+        if self.mine.has(capability) || self.is_free(method) {
+            return;
+        }
+        let severity = if message.has(Condition::EmptyList) {
+            if_empty
+        } else {
+            Severity::Error
+        };
+        let text = format!(
+            "{} is served without `{}` having been declared",
+            method.as_str(),
+            capability.as_str()
+        );
+        self.broken_at(cx, rule, severity, &[request.frame, cx.frame], text);
     }
+
+    /// Whether it has said what it can.
+    fn has_declared(&self) -> bool {
+        self.is(match self.role {
+            Role::Client => flag::INIT_SENT,
+            Role::Server => flag::ANSWERED_INIT,
+        })
+    }
+}
+
+/// Whether the method is of what the capability names, rather than of something beside it.
+fn is_family(method: Method) -> bool {
+    !matches!(
+        method,
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe | Method::LoggingSetLevel
+    )
 }

@@ -1,138 +1,95 @@
 //! Which response belongs to which request, and who sends what.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::message::{Condition, Kind, Message, Method};
 
 use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::{Case, Cx};
 use crate::part::{In, Mode, Part, flag, open};
 use crate::rules::ids::{RESPONSE_ID_MISMATCH, is_coerced, twin};
-use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When, batch, cancellation};
+use crate::rules::{
+    Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When, batch, cancellation,
+};
 
 pub(crate) const RESPONSE_UNKNOWN_ID: Rule = Rule {
     id: "response-unknown-id",
     category: Category::Correlation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "A response answers a request of the other side.",
     why: "An answer to nothing is dropped; the request that it was meant for stays open.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::RESPONSE,
     twin: "corr-response-known-id",
+    ..MUST
 };
 
 pub(crate) const DUPLICATE_RESPONSE: Rule = Rule {
     id: "duplicate-response",
     category: Category::Correlation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Response object), adopted by 2025-11-25 basic/index (Responses)",
     says: "A request is answered once.",
     why: "The second answer finds nothing waiting: some clients end the session, and what it says may contradict the first.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::RESPONSE,
     twin: "corr-one-response",
+    ..MUST
 };
 
 pub(crate) const RESPONSE_TO_NOTIFICATION: Rule = Rule {
     id: "response-to-notification",
     category: Category::Correlation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Notifications)",
     says: "A notification is never answered.",
     why: "The sender of a notification waits for nothing; strict clients close the pipe when an answer comes \
         all the same. On a pipe its usual form is an error without an id, whose only proof is the order: that is a warning.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::RESPONSE,
     twin: "env-no-reply-to-notification",
+    ..MUST
 };
 
 pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
     id: "request-unanswered",
     category: Category::Correlation,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Response object), adopted by 2025-11-25 basic/index (Messages)",
     says: "Every request that is not cancelled is answered.",
     why: "The other side waits until its patience ends. Named is the party at the end of the \
         chain of waiting, once its end was seen or patience ran out; a recording that merely \
         stops proves nothing.",
-    tier: 1,
     needs: Needs::Time,
     when: When::REQUEST,
     twin: "corr-every-request-answered",
+    ..MUST
 };
 
 pub(crate) const REQUEST_WRONG_DIRECTION: Rule = Rule {
     id: "request-wrong-direction",
     category: Category::Correlation,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (ClientRequest)",
     says: "Each request is sent by the side that the revision gives it to.",
     why: "A server has no tools/call to send, a client no sampling: the other side has no handler for it.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::REQUEST,
     twin: "dir-method-wrong-side",
+    ..MUST
 };
 
 pub(crate) const NOTIFICATION_WRONG_DIRECTION: Rule = Rule {
     id: "notification-wrong-direction",
     category: Category::Correlation,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (ClientNotification)",
     says: "Each notification is sent by the side that the revision gives it to.",
     why: "The other side has no use for it; it usually means that a proxy echoes or that roles are mixed up.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::NOTIFICATION,
     twin: "dir-method-wrong-side",
+    ..MUST
 };
 
 pub(crate) const RESPONSE_BEFORE_REQUEST_OBSERVED: Rule = Rule {

@@ -7,16 +7,14 @@ mod rows;
 mod shapes;
 mod url;
 
-use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::{Severity, Verdict};
-use mcpsim_traces::message::{Kind, Revision};
+use mcpsim_traces::message::Revision;
 use mcpsim_traces::tape::Value;
 
-use crate::deep::topics::ignore;
-use crate::deep::{Asked, Deep, Frame, Topic};
+use crate::deep::{Asked, Deep, Frame};
 use crate::ledger::{Cx, bit};
 use crate::part::Part;
-use crate::rules::asks::{Declared, Told, in_session, is_task, may_be_cancelled};
+use crate::rules::asks::{Declared, Told, may_be_cancelled};
 use crate::rules::{Rule, When};
 use crate::shape::{self, Walk, shown};
 
@@ -28,33 +26,14 @@ use rows::{
 };
 pub(crate) use rows::{ELICIT_CAPABILITY_MODE, ROWS};
 
-/// elicitation/create and its answers, inside sessions.
-pub(crate) const TOPIC: Topic = Topic { by, toward: ignore };
-
-fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
-    if frame.is_stateless {
-        return;
-    }
-    let frame = &in_session(part, frame);
-    match (part.role, frame.message.kind, frame.asked) {
-        (Role::Server, Kind::Request, _) => {
-            let (Some(mut walk), Some(params)) = (Walk::begin(frame), frame.payload) else {
-                return shape::judge(part, cx, frame, &shapes::FORM, &ELICIT_FORM_PARAMS);
-            };
-            judge_request(&mut walk, params, &Declared::of_session(part, deep));
-            walk.report(part, cx);
-            given::asked_for(part, deep, cx, params);
-        }
-        (Role::Client, Kind::Result, Some(asked)) => {
-            if is_task(frame) {
-                deep.asks.defer(asked, frame.payload);
-            } else {
-                answered(part, deep, cx, frame, asked);
-            }
-        }
-        (Role::Client, Kind::Error, Some(asked)) => refused(part, deep, cx, frame, asked),
-        _ => {}
-    }
+/// The server asks for an elicitation, inside a session.
+pub(crate) fn requested(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+    let (Some(mut walk), Some(params)) = (Walk::begin(frame), frame.payload) else {
+        return shape::judge(part, cx, frame, &shapes::FORM, &ELICIT_FORM_PARAMS);
+    };
+    judge_request(&mut walk, params, &Declared::of_session(part, deep));
+    walk.report(part, cx);
+    given::asked_for(part, deep, cx, params);
 }
 
 /// How an elicitation is to be done.
@@ -245,7 +224,13 @@ pub(crate) fn judge_fit<'a>(
 }
 
 /// The client refuses an elicitation.
-fn refused(part: &mut Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, asked: &Asked) {
+pub(crate) fn refused(
+    part: &mut Part,
+    deep: &Deep,
+    cx: &mut Cx<'_>,
+    frame: &Frame<'_>,
+    asked: &Asked,
+) {
     let code = frame.message.number;
     let is_new = frame.revision == Some(Revision::V2025_11_25);
     if !is_new || code == -32602 || may_be_cancelled(part, frame) {

@@ -10,323 +10,174 @@ use crate::ledger::Cx;
 use crate::part::flag;
 use crate::part::{Own, Part, open};
 use crate::rules::transport_stdio::{STDIO_CRLF, noise_rule};
-use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When, errors};
+use crate::rules::{
+    Basis, Level, MUST, MUST_SINCE_2025_06, NOTE, Rule, SHOULD, WARNING_BEFORE_2025_06, When,
+    errors,
+};
 use crate::shape::shown;
 
 pub(crate) const JSONRPC_VERSION: Rule = Rule {
     id: "jsonrpc-version",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (JSONRPC_VERSION)",
     says: "Every message carries `jsonrpc` with the string \"2.0\".",
     why: "The tag is how a reader knows that the object is a message at all; a strict reader drops what has none.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
     twin: "env-jsonrpc-version",
+    ..MUST
 };
 
 pub(crate) const MESSAGE_NOT_OBJECT: Rule = Rule {
     id: "message-not-object",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (JSONRPCMessage)",
     says: "A message is a JSON object.",
     why: "A bare string, number, boolean or null says neither what it is nor whom it answers; readers drop it or end.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
     twin: "env-shape",
+    ..MUST
 };
 
 pub(crate) const UNPARSABLE_MESSAGE: Rule = Rule {
     id: "unparsable-message",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Request object), adopted by 2025-11-25 basic/index (Messages)",
     says: "What is sent as a message parses as JSON.",
     why: "Nothing can be matched with a frame that cannot be read: whatever it asked or answered \
         is lost. Often two writers shared the pipe without a lock.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const MESSAGE_KIND_UNCLEAR: Rule = Rule {
     id: "message-kind-unclear",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Messages)",
     says: "A message is one of request, notification, result and error.",
     why: "Without `method`, `result` or `error` (or with a method and an answer at once) each reader guesses differently.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
     twin: "env-shape",
+    ..MUST
 };
 
 pub(crate) const RESPONSE_RESULT_AND_ERROR: Rule = Rule {
     id: "response-result-and-error",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "A response has exactly one of `result` and `error`.",
     why: "Some readers look for `result` first, some for `error`: one side sees success where the \
         other sees failure. It counts for both members whatever their values.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::RESPONSE,
     twin: "env-shape",
+    ..MUST
 };
 
 pub(crate) const METHOD_NOT_STRING: Rule = Rule {
     id: "method-not-string",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Requests)",
     says: "`method` is a string.",
     why: "A dispatcher has nothing to look up.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
     twin: "env-shape",
+    ..MUST
 };
 
 pub(crate) const PARAMS_NOT_OBJECT: Rule = Rule {
     id: "params-not-object",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Requests)",
     says: "`params`, where present, is an object.",
     why: "This protocol has named parameters only; arrays and null are refused by typed readers.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::CALL,
     twin: "env-params-object",
+    ..MUST
 };
 
 pub(crate) const RESULT_NOT_OBJECT: Rule = Rule {
     id: "result-not-object",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (Result)",
     says: "`result` is an object.",
     why: "An empty acknowledgement is `{}`; null and scalars fail in typed readers.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::RESPONSE,
     twin: "env-result-object",
+    ..MUST
 };
 
 pub(crate) const ERROR_OBJECT_SHAPE: Rule = Rule {
     id: "error-object-shape",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "`error` is an object with `code` and `message`.",
     why: "Without them a client can neither show nor sort the failure.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::RESPONSE,
     twin: "env-error-shape",
+    ..MUST
 };
 
 pub(crate) const ERROR_CODE_NOT_INTEGER: Rule = Rule {
     id: "error-code-not-integer",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "`error.code` is an integer.",
     why: "Codes are compared as integers; a string or a fraction matches none.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::RESPONSE,
     twin: "env-error-shape",
+    ..MUST
 };
 
 pub(crate) const NOT_UTF8: Rule = Rule {
     id: "not-utf8",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
     from: Revision::V2025_03_26,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/transports (Transports)",
     says: "Messages are UTF-8.",
     why: "Line readers that decode strictly end the session on the first bad byte.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
     twin: "env-utf8",
+    ..MUST
 };
 
 pub(crate) const JSON_DUPLICATE_KEYS: Rule = Rule {
     id: "json-duplicate-keys",
-    category: Category::Envelope,
     level: Level::MayNote,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Note,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "RFC 8259 section 4 (names within an object), JSON being the encoding of JSON-RPC \
         2.0, adopted by 2025-11-25 basic/index (Messages)",
     says: "No member of the envelope stands there twice.",
     why: "Readers disagree on which one wins, so two peers can see two different messages. A note: JSON only advises against it.",
-    tier: 3,
-    needs: Needs::Frame,
-    when: When::FRAME,
-    twin: "",
+    ..NOTE
 };
 
 pub(crate) const RPC_RESERVED_METHOD: Rule = Rule {
     id: "rpc-reserved-method",
-    category: Category::Envelope,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Request object), adopted by 2025-11-25 basic/index (Messages)",
     says: "No method name begins with `rpc.`.",
     why: "JSON-RPC keeps these names for itself.",
-    tier: 2,
-    needs: Needs::Frame,
     when: When::CALL,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const METHOD_NOT_IN_REVISION: Rule = Rule {
     id: "method-not-in-revision",
-    category: Category::Envelope,
     level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
+    level_by: MUST_SINCE_2025_06,
     basis: Basis::Derived,
-    severity: Severity::Error,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
+    severity_by: WARNING_BEFORE_2025_06,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "Only methods of the agreed revision are used.",
     why: "The other side agreed to that revision and need not know any other; a name that no \
         revision knows is a note, since vendors may agree on their own, and is not worth one \
         where it was refused as it should be.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const META_NOT_OBJECT: Rule = Rule {
     id: "meta-not-object",
-    category: Category::Envelope,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
     until: Revision::V2026_07_28,
     source: "2025-11-25 schema.ts (Result)",
     says: "`_meta` is an object.",
     why: "It is the protocol's own drawer: progress tokens and versions are looked up in it.",
-    tier: 1,
-    needs: Needs::Frame,
-    when: When::FRAME,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const ENVELOPE_EXTRA_MEMBERS: Rule = Rule {
     id: "envelope-extra-members",
-    category: Category::Envelope,
     level: Level::MayNote,
     basis: Basis::Schema,
     source: "2025-11-25 schema.ts (JSONRPCRequest)",

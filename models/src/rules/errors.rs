@@ -1,53 +1,37 @@
 //! Error codes: what is refused, and with which number.
 
-use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Capability, Condition, Kind, Message, Method, Revision, Version};
+use mcpsim_traces::message::{Capability, Condition, Kind, Message, Method, Version};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::topics::ignore;
 use crate::deep::{Asked, Deep, Frame, Topic};
 use crate::ledger::Cx;
 use crate::part::{In, Part, flag, open};
-use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, NOTE, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const UNKNOWN_METHOD_CODE: Rule = Rule {
     id: "unknown-method-code",
     category: Category::Errors,
-    level: Level::Should,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Error object), adopted by 2025-11-25 basic/index (Messages)",
     says: "An unknown method is refused with -32601.",
     why: "A caller that probes for a feature takes any other code for a failure of that feature.",
-    tier: 2,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const ERROR_CODE_RESERVED_RANGE: Rule = Rule {
     id: "error-code-reserved-range",
     category: Category::Errors,
-    level: Level::Should,
-    level_by: &[],
     basis: Basis::Jsonrpc,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "JSON-RPC 2.0 specification (Error object), adopted by 2025-11-25 basic/index (Messages)",
     says: "Codes from -32768 to -32000 are used as defined.",
     why: "The rest of the range is kept for later versions of JSON-RPC.",
-    tier: 2,
-    needs: Needs::Frame,
     when: When::RESPONSE,
     twin: "err-custom-range",
+    ..SHOULD
 };
 
 pub(crate) const PARSE_ERROR_ANSWER: Rule = Rule {

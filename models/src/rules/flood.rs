@@ -48,7 +48,6 @@ pub(crate) const LOG_FLOOD: Rule = Rule {
 pub(crate) const PING_FLOOD: Rule = Rule {
     id: "ping-flood",
     category: Category::Ping,
-    side: Side::Sender,
     source: "2025-11-25 basic/utilities/ping (Implementation Considerations)",
     says: "Pings are not sent excessively.",
     why: "Each is answered, and nothing else is meanwhile; the bound here, 50 a second, is this tool's own.",

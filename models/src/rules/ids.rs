@@ -9,207 +9,132 @@ use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Part, flag, is_text, open};
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const REQUEST_ID_NULL: Rule = Rule {
     id: "request-id-null",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Requests)",
     says: "A request's id is never null.",
     why: "JSON-RPC allows it, this protocol does not: an answer with a null id means that the request could not be read.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::REQUEST,
     twin: "env-request-id-type",
+    ..MUST
 };
 
 pub(crate) const REQUEST_ID_TYPE: Rule = Rule {
     id: "request-id-type",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Requests)",
     says: "A request's id is a string or an integer.",
     why: "Booleans, objects and fractions do not survive the tables and languages that ids pass through. 1.0 is the integer 1.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::REQUEST,
     twin: "env-request-id-type",
+    ..MUST
 };
 
 pub(crate) const ID_REUSED_BY_SENDER: Rule = Rule {
     id: "id-reused-by-sender",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Requests)",
     says: "A sender never uses an id twice in a session.",
     why: "A late answer to the first request would be taken for the answer to the second, even after a cancel.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::REQUEST,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const ID_REUSED_WHILE_ACTIVE: Rule = Rule {
     id: "id-reused-while-active",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Requests)",
     says: "No two unanswered requests of one sender share an id.",
     why: "Nobody can tell which of the two an answer is for; most servers run both, some drop one.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::REQUEST,
     twin: "id-unique-in-flight",
+    ..MUST
 };
 
 pub(crate) const NOTIFICATION_WITH_ID: Rule = Rule {
     id: "notification-with-id",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Notifications)",
     says: "A notification has no id.",
     why: "With an id it is a request, and the other side owes it an answer that nobody waits for.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::CALL,
     twin: "env-notification-no-id",
+    ..MUST
 };
 
 pub(crate) const REQUEST_WITHOUT_ID: Rule = Rule {
     id: "request-without-id",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
     until: Revision::V2026_07_28,
     source: "2025-11-25 schema.ts (JSONRPCRequest)",
     says: "A request has an id.",
     why: "Without one it is a notification: the other side must stay silent, and the sender waits for ever.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const RESPONSE_ID_MISMATCH: Rule = Rule {
     id: "response-id-mismatch",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "A response repeats the request's id with its type and value.",
     why: "The requester finds nothing waiting under \"7\" when it asked with 7, drops the answer \
         and times out. Ids that pass through a double lose their last digits.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::RESPONSE,
     twin: "corr-id-type-preserved",
+    ..MUST
 };
 
 pub(crate) const RESULT_ID_MISSING: Rule = Rule {
     id: "result-id-missing",
     category: Category::Ids,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "A result has an id.",
     why: "Nobody can tell which request it answers.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::RESPONSE,
     twin: "env-shape",
+    ..MUST
 };
 
 pub(crate) const ERROR_ID_MISSING: Rule = Rule {
     id: "error-id-missing",
     category: Category::Ids,
     level: Level::Must,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (Responses)",
     says: "An error repeats the request's id, unless that could not be read.",
     why: "The requester goes on waiting, since it cannot tell that the error was meant for it.",
-    tier: 2,
     needs: Needs::Causal,
     when: When::RESPONSE,
     twin: "env-error-id-absent-only-if-unreadable",
+    ..SHOULD
 };
 
 pub(crate) const ID_BEYOND_2_53: Rule = Rule {
     id: "id-beyond-2-53",
     category: Category::Ids,
     level: Level::MayNote,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Note,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (RequestId)",
     says: "Integer ids stay within what a double keeps exactly.",
     why: "Legal, but many peers read numbers as doubles and answer with a neighbouring id.",
-    tier: 3,
-    needs: Needs::Frame,
     when: When::REQUEST,
-    twin: "",
+    ..NOTE
 };
 
 /// The rows of this category.

@@ -1,7 +1,7 @@
 //! The handshake: initialize, its answer, notifications/initialized, and what may pass in between.
 
 use mcpsim_traces::event::{LinkKind, Role};
-use mcpsim_traces::judge::{Severity, Verdict};
+use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Condition, Kind, Message, Method, Revision, Version};
 
@@ -9,254 +9,173 @@ use crate::era::Light;
 use crate::ledger::Cx;
 use crate::part::{Knows, Mode, Part, flag, open};
 use crate::rules::ids::name;
-use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const INITIALIZE_FIRST: Rule = Rule {
     id: "initialize-first",
     category: Category::Lifecycle,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "The client's first message is initialize.",
     why: "Until then the server knows neither revision nor capabilities. Pings may pass, and a \
         probe with server/discover lies outside the session.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const CLIENT_REQUEST_BEFORE_INIT_RESPONSE: Rule = Rule {
     id: "client-request-before-init-response",
     category: Category::Lifecycle,
-    level: Level::Should,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "Before the answer to initialize the client sends no request but ping.",
     why: "The server may not serve them yet, and the client does not know what it declared. After \
         the answer they may come, even before notifications/initialized.",
-    tier: 2,
     needs: Needs::OffenderLog,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const SERVER_REQUEST_BEFORE_INITIALIZED: Rule = Rule {
     id: "server-request-before-initialized",
     category: Category::Lifecycle,
-    level: Level::Should,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "Before notifications/initialized the server sends no request but ping.",
     why: "The client may not have its handlers in place: such requests hang or are refused. Log messages may pass.",
-    tier: 2,
     needs: Needs::OffenderLog,
     when: When::SERVER_CALL,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const SERVER_SPEAKS_BEFORE_INITIALIZE: Rule = Rule {
     id: "server-speaks-before-initialize",
     category: Category::Lifecycle,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "The server says nothing before the client's initialize, but for pings and log messages.",
     why: "No reader expects it there, and the client has not said what it can take.",
-    tier: 2,
     needs: Needs::OffenderLog,
     when: When::SERVER_CALL,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const INITIALIZED_MISSING: Rule = Rule {
     id: "initialized-missing",
     category: Category::Lifecycle,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "After the answer to initialize the client sends notifications/initialized.",
     why: "A careful server sends no request of its own until it came. It need not come before the client's first request.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const INITIALIZED_TOO_EARLY: Rule = Rule {
     id: "initialized-too-early",
     category: Category::Lifecycle,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "notifications/initialized follows a successful answer to initialize.",
     why: "It says that the client has read the answer, which it cannot have.",
-    tier: 1,
     needs: Needs::OffenderLog,
     when: When::INITIALIZED,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const INITIALIZED_TWICE: Rule = Rule {
     id: "initialized-twice",
     category: Category::Lifecycle,
     level: Level::MayNote,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Note,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "One notifications/initialized is enough.",
     why: "No sentence forbids the second, but servers that start work on it start twice.",
-    tier: 3,
     needs: Needs::SameDirection,
     when: When::INITIALIZED,
-    twin: "",
+    ..NOTE
 };
 
 pub(crate) const INITIALIZE_TWICE: Rule = Rule {
     id: "initialize-twice",
     category: Category::Lifecycle,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "A session is initialized once.",
     why: "Servers replace version and capabilities in the middle of the session, or end.",
-    tier: 2,
     needs: Needs::SameDirection,
     when: When::INITIALIZE,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const VERSION_ANSWER_KNOWN: Rule = Rule {
     id: "version-answer-known",
     category: Category::Lifecycle,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Version Negotiation)",
     says: "The answered version is a published revision with a handshake.",
     why: "The two sides would agree on rules that nobody can look up.",
-    tier: 2,
-    needs: Needs::Frame,
     when: When::INITIALIZE,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const VERSION_OFFERED_SUPPORTED: Rule = Rule {
     id: "version-offered-supported",
     category: Category::Lifecycle,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Version Negotiation)",
     says: "The offered version is a published revision with a handshake.",
     why: "A revision without initialize cannot be agreed on by initialize; made-up dates are echoed by careless servers.",
-    tier: 2,
-    needs: Needs::Frame,
     when: When::INITIALIZE,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const OPERATION_AFTER_REFUSED_INITIALIZE: Rule = Rule {
     id: "operation-after-refused-initialize",
     category: Category::Lifecycle,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "After an error to initialize the client starts no operation.",
     why: "There is no session to operate in: it may try initialize again or leave.",
-    tier: 2,
     needs: Needs::OffenderLog,
     when: When::CLIENT_CALL,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const PEER_DIED: Rule = Rule {
     id: "peer-died",
     category: Category::Lifecycle,
     level: Level::None,
-    level_by: &[],
     basis: Basis::Robustness,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Both,
-    from: Revision::V2024_11_05,
     until: Revision::V2026_07_28,
     source: "no rule of the text",
     says: "A peer does not end by itself while the other side still needs it.",
     why: "No rule of the text, but what people report: one bad line or an unlucky order, and the process is gone with everything in it.",
-    tier: 1,
     needs: Needs::Transport,
     when: When::PEER,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const REQUEST_TIMEOUT_CANCEL: Rule = Rule {
     id: "request-timeout-cancel",
     category: Category::Lifecycle,
-    side: Side::Sender,
     from: Revision::V2025_03_26,
     source: "2025-11-25 basic/lifecycle (Timeouts)",
     says: "Who gives up waiting for an answer says so with a cancel.",

@@ -37,7 +37,6 @@ pub(crate) const LOG_SECRETS: Rule = Rule {
     source: "2025-11-25 server/utilities/logging (Security)",
     says: "Log messages carry no credentials.",
     why: "They end in the client's log, its screen and its bug reports.",
-    needs: Needs::Frame,
     when: When::call(Method::LogMessage),
     ..NOTE
 };

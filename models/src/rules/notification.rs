@@ -1,8 +1,7 @@
 //! Notifications: their names, their side, and what each of them means to the judge.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Condition, Message, Method, Revision};
+use mcpsim_traces::message::{Condition, Message, Method};
 
 use crate::era::Era;
 use crate::ledger::Cx;
@@ -10,26 +9,18 @@ use crate::part::{Part, flag};
 use crate::rules::correlation::NOTIFICATION_WRONG_DIRECTION;
 use crate::rules::envelope::may_send;
 use crate::rules::ids::REQUEST_WITHOUT_ID;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, Rule, SHOULD, When};
 
 pub(crate) const NOTIFICATION_UNPREFIXED: Rule = Rule {
     id: "notification-unprefixed",
     category: Category::Notification,
     level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Warning,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/lifecycle (Initialization)",
     says: "Defined notifications are named below `notifications/`.",
     why: "A bare `initialized` is an unknown notification and ignored: the session never leaves its handshake, and nobody says why.",
-    tier: 2,
-    needs: Needs::Frame,
     when: When::NOTIFICATION,
-    twin: "",
+    ..SHOULD
 };
 
 /// The rows of this category.

@@ -11,7 +11,7 @@ use crate::idset::Used;
 use crate::ledger::{Cx, bit};
 use crate::part::{Knows, Part, flag};
 use crate::rules::listing::is_partial;
-use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, SHOULD, Side, When};
+use crate::rules::{Basis, Category, MUST, NOTE, Needs, Rule, SHOULD, Side, When};
 use crate::shape::shown;
 
 pub(crate) const CURSOR_NOT_ISSUED: Rule = Rule {
@@ -78,7 +78,6 @@ pub(crate) const INVALID_CURSOR_ERROR: Rule = Rule {
     why: "A client that gets a page instead goes on from a place that nobody chose.",
     needs: Needs::Causal,
     when: When::CURSOR,
-    level: Level::Should,
     twin: "page-invalid-cursor-error",
     ..NOTE
 };

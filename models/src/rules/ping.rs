@@ -1,31 +1,23 @@
 //! Pings: answered with nothing.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Message, Method, Revision, Shape};
+use mcpsim_traces::message::{Message, Method, Shape};
 
 use crate::ledger::Cx;
 use crate::part::{In, Part, flag, open};
-use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
+use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const PING_RESULT_EMPTY: Rule = Rule {
     id: "ping-result-empty",
     category: Category::Ping,
     level: Level::Must,
-    level_by: &[],
-    basis: Basis::Text,
-    severity: Severity::Warning,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/ping (Behavior Requirements)",
     says: "A ping is answered with an empty result.",
     why: "There is nothing to say; strict readers refuse anything else.",
-    tier: 2,
     needs: Needs::Causal,
     when: When::RESPONSE,
-    twin: "",
+    ..SHOULD
 };
 
 pub(crate) const PING_ANSWERED: Rule = Rule {

@@ -1,7 +1,6 @@
 //! Progress: tokens, their series, and when they end.
 
 use mcpsim_traces::event::Stream;
-use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Revision, unordered};
 
@@ -14,161 +13,105 @@ use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 pub(crate) const PROGRESS_TOKEN_TYPE: Rule = Rule {
     id: "progress-token-type",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
     until: Revision::V2026_07_28,
     source: "2025-11-25 basic/utilities/progress (Progress Flow)",
     says: "A progress token is a string or an integer.",
     why: "Other types are coerced on the way, and progress comes back under a token that nobody gave.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::TOKEN,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_TOKEN_NOT_UNIQUE: Rule = Rule {
     id: "progress-token-not-unique",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/progress (Progress Flow)",
     says: "A progress token belongs to one active request of its sender.",
     why: "Nobody can tell whose progress it is.",
-    tier: 1,
     needs: Needs::OffenderLog,
     when: When::TOKEN,
     twin: "progress-token-unique",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_UNKNOWN_TOKEN: Rule = Rule {
     id: "progress-unknown-token",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/progress (Behavior Requirements)",
     says: "Progress is reported only for a token that the other side supplied.",
     why: "It is dropped, and the request that it is for looks dead. The request's id is no substitute.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::PROGRESS,
     twin: "progress-known-token",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_OWN_TOKEN: Rule = Rule {
     id: "progress-own-token",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/progress (Progress Flow)",
     says: "Progress comes from the side that does the work.",
     why: "The sender supplied this token itself: it reports to itself.",
-    tier: 1,
     needs: Needs::Causal,
     when: When::PROGRESS,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_AFTER_RESPONSE: Rule = Rule {
     id: "progress-after-response",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/progress (Implementation Notes)",
     says: "Progress ends with the response.",
     why: "The token is retired by then; some clients report an error, some show it on the wrong call.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::PROGRESS,
     twin: "progress-stops-after-response",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_AFTER_CANCEL: Rule = Rule {
     id: "progress-after-cancel",
     category: Category::Progress,
-    level: Level::Should,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Note,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/cancellation (Behavior Requirements)",
     says: "After a cancel there is no more progress.",
     why: "Who cannot stop the work may go on, so this is never more than a note.",
-    tier: 3,
     needs: Needs::OffenderLog,
     when: When::PROGRESS,
     twin: "cancel-no-more-messages",
+    ..NOTE
 };
 
 pub(crate) const PROGRESS_NOT_INCREASING: Rule = Rule {
     id: "progress-not-increasing",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/utilities/progress (Progress Flow)",
     says: "Each progress value is greater than the one before.",
     why: "Bars jump back, and timers that restart on progress never end. Equal values count.",
-    tier: 1,
     needs: Needs::SameDirection,
     when: When::PROGRESS,
     twin: "progress-increases",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_FIELDS: Rule = Rule {
     id: "progress-fields",
     category: Category::Progress,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Receiver,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (ProgressNotification)",
     says: "A progress notification has a token and a number.",
     why: "Without them it reports nothing on nothing.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::PROGRESS,
-    twin: "",
+    ..MUST
 };
 
 pub(crate) const PROGRESS_BEYOND_TOTAL: Rule = Rule {

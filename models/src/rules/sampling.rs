@@ -4,16 +4,14 @@ mod messages;
 mod rows;
 mod shapes;
 
-use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::{Severity, Verdict};
-use mcpsim_traces::message::{Kind, Revision};
+use mcpsim_traces::message::Revision;
 use mcpsim_traces::tape::Value;
 
-use crate::deep::topics::ignore;
-use crate::deep::{Asked, Deep, Frame, Topic};
+use crate::deep::{Asked, Deep, Frame};
 use crate::ledger::{Cx, bit};
 use crate::part::Part;
-use crate::rules::asks::{Declared, Told, in_session, is_task, may_be_cancelled};
+use crate::rules::asks::{Declared, Told, may_be_cancelled};
 use crate::rules::{Rule, When};
 use crate::shape::{self, Walk, shown};
 
@@ -27,32 +25,13 @@ use rows::{
     SAMPLING_TOOLS_MUST_ERROR, SAMPLING_TOOLS_UNDECLARED,
 };
 
-/// sampling/createMessage and its answers, inside sessions.
-pub(crate) const TOPIC: Topic = Topic { by, toward: ignore };
-
-fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
-    if frame.is_stateless {
-        return;
-    }
-    let frame = &in_session(part, frame);
-    match (part.role, frame.message.kind, frame.asked) {
-        (Role::Server, Kind::Request, _) => {
-            let (Some(mut walk), Some(params)) = (Walk::begin(frame), frame.payload) else {
-                return shape::judge(part, cx, frame, &shapes::REQUEST, &SAMPLING_PARAMS);
-            };
-            judge_request(&mut walk, params, &Declared::of_session(part, deep));
-            walk.report(part, cx);
-        }
-        (Role::Client, Kind::Result, Some(asked)) => {
-            if is_task(frame) {
-                deep.asks.defer(asked, frame.payload);
-            } else {
-                answered(part, deep, cx, frame, asked);
-            }
-        }
-        (Role::Client, Kind::Error, Some(asked)) => refused(part, deep, cx, frame, asked),
-        _ => {}
-    }
+/// The server asks for a sampling, inside a session.
+pub(crate) fn requested(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+    let (Some(mut walk), Some(params)) = (Walk::begin(frame), frame.payload) else {
+        return shape::judge(part, cx, frame, &shapes::REQUEST, &SAMPLING_PARAMS);
+    };
+    judge_request(&mut walk, params, &Declared::of_session(part, deep));
+    walk.report(part, cx);
 }
 
 /// What is wrong with a sampling request, be it a frame's or one inside a result.
@@ -275,7 +254,13 @@ fn has_refusable_tools(params: Value<'_>) -> bool {
 }
 
 /// The client refuses a sampling request.
-fn refused(part: &mut Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, asked: &Asked) {
+pub(crate) fn refused(
+    part: &mut Part,
+    deep: &Deep,
+    cx: &mut Cx<'_>,
+    frame: &Frame<'_>,
+    asked: &Asked,
+) {
     if may_be_cancelled(part, frame) {
         return;
     }

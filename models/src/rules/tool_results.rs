@@ -52,7 +52,6 @@ pub(crate) const STRUCTURED_CONTENT_TEXT_COPY: Rule = Rule {
     source: "2025-11-25 server/tools (Structured Content)",
     says: "structuredContent is repeated as JSON in a text block.",
     why: "Clients that know only content blocks, and many models behind them, see nothing else.",
-    needs: Needs::Frame,
     when: When::STRUCTURED,
     twin: "tools-structured-text-copy",
     ..SHOULD

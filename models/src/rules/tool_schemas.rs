@@ -10,7 +10,7 @@ use mcpsim_traces::tape::Value;
 use crate::deep::{Deep, Frame};
 use crate::ledger::Cx;
 use crate::part::Part;
-use crate::rules::{Basis, Category, MUST, Needs, Rule, STATELESS_MUST, Side, When};
+use crate::rules::{Basis, Category, MUST, Rule, STATELESS_MUST, Side, When};
 use crate::schema::{SCHEMA_MAX, Validity, Why};
 use crate::shape::shown;
 
@@ -23,7 +23,6 @@ pub(crate) const TOOL_SCHEMA_DIALECT: Rule = Rule {
     source: "2025-11-25 basic/index (Schema Validation)",
     says: "The schemas of a tool are valid in the dialect that they name, or in 2020-12.",
     why: "Clients hand them to a validator or a model's API, which refuses the tool, or all of them.",
-    needs: Needs::Frame,
     when: When::result(Method::ToolsList),
     twin: "tools-schema-valid",
     ..MUST

@@ -1,30 +1,20 @@
 //! Tools: what their results look like. A tool's own failure is a result, no error object.
 
-use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Condition, Message, Revision};
+use mcpsim_traces::message::{Condition, Message};
 
 use crate::ledger::Cx;
 use crate::part::Part;
-use crate::rules::{Basis, Category, Level, Needs, Rule, Side, When};
+use crate::rules::{Category, MUST, Rule, Side, When};
 
 pub(crate) const IS_ERROR_TYPE: Rule = Rule {
     id: "is-error-type",
     category: Category::Tools,
-    level: Level::Must,
-    level_by: &[],
-    basis: Basis::Schema,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 schema.ts (CallToolResult)",
     says: "`isError` is a boolean.",
     why: "\"false\" is true in half of the languages.",
-    tier: 1,
-    needs: Needs::Frame,
     when: When::SERVER_RESULT,
-    twin: "",
+    ..MUST
 };
 
 /// The rows of this category.

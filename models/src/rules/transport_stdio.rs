@@ -4,7 +4,7 @@ use mcpsim_traces::classify::classify;
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, LinkKind, Role};
 use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
+use mcpsim_traces::message::{Condition, Kind, Message, Method};
 use mcpsim_traces::scan::Scanner;
 
 use crate::ledger::Cx;
@@ -18,81 +18,55 @@ use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 pub(crate) const STDIO_EMBEDDED_NEWLINE: Rule = Rule {
     id: "stdio-embedded-newline",
     category: Category::TransportStdio,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/transports (stdio)",
     says: "A message is one line.",
     why: "Pretty-printed JSON is read as several broken lines; the message is lost.",
-    tier: 1,
     needs: Needs::Transport,
     when: When::LINE,
     twin: "stdio-line-framing",
+    ..MUST
 };
 
 pub(crate) const STDIO_STDOUT_NOISE: Rule = Rule {
     id: "stdio-stdout-noise",
     category: Category::TransportStdio,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Server,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/transports (stdio)",
     says: "The server writes nothing but messages to stdout.",
     why: "A banner, a print or a stack trace there is read as a broken message; strict clients end the session. Logs belong on stderr.",
-    tier: 1,
     needs: Needs::Transport,
     when: When::LINE,
     twin: "stdio-stdout-clean",
+    ..MUST
 };
 
 pub(crate) const STDIO_STDIN_NOISE: Rule = Rule {
     id: "stdio-stdin-noise",
     category: Category::TransportStdio,
-    level: Level::Must,
-    level_by: &[],
     basis: Basis::Text,
-    severity: Severity::Error,
-    severity_by: &[],
     side: Side::Client,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/transports (stdio)",
     says: "The client writes nothing but messages to the server's stdin.",
     why: "The server reads every line as a message; a Content-Length header belongs to another protocol.",
-    tier: 1,
     needs: Needs::Transport,
     when: When::LINE,
     twin: "stdio-stdin-clean",
+    ..MUST
 };
 
 pub(crate) const STDIO_CRLF: Rule = Rule {
     id: "stdio-crlf",
     category: Category::TransportStdio,
     level: Level::MayNote,
-    level_by: &[],
     basis: Basis::Derived,
-    severity: Severity::Note,
-    severity_by: &[],
-    side: Side::Sender,
-    from: Revision::V2024_11_05,
-    until: Revision::V2025_11_25,
     source: "2025-11-25 basic/transports (stdio)",
     says: "A line ends with LF alone.",
     why: "CR is white space before it, but some readers take it for part of the line.",
-    tier: 3,
     needs: Needs::Transport,
     when: When::LINE,
-    twin: "",
+    ..NOTE
 };
 
 pub(crate) const STDIO_TRUNCATED_AT_EXIT: Rule = Rule {
@@ -165,6 +139,16 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// One that began with that frame, of which nothing is left to report.
+    fn reported(frame: FrameNo) -> Run {
+        Run {
+            text: vec![],
+            frame,
+            is_reported: true,
+            may_join: false,
+        }
+    }
+
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         encoder.word(u64::from(self.is_reported) << 1 | u64::from(self.may_join));
         encoder.bytes(&self.text);
@@ -271,12 +255,7 @@ impl Part {
             };
             self.broken_at(cx, rule, severity, &[cx.frame], text);
         }
-        self.rare().run = Some(Run {
-            text: vec![],
-            frame: cx.frame,
-            is_reported: true,
-            may_join: false,
-        });
+        self.rare().run = Some(Run::reported(cx.frame));
     }
 
     fn unparsable(&mut self, cx: &mut Cx<'_>, message: &Message) {
@@ -328,12 +307,7 @@ impl Part {
             run.may_join = false;
             run.text = vec![];
             self.end_run(cx);
-            self.rare().run = Some(Run {
-                text: vec![],
-                frame: cx.frame,
-                is_reported: true,
-                may_join: false,
-            });
+            self.rare().run = Some(Run::reported(cx.frame));
             return true;
         }
         run.text.push(b'\n');

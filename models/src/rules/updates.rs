@@ -1,16 +1,16 @@
 //! Updates of resources: who may send them, and when they end.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::{Severity, Verdict};
+use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Capability, Kind, Method, Revision};
+use mcpsim_traces::message::{Capability, Kind, Method};
 
 use crate::deep::subscribed::Ground;
 use crate::deep::{Deep, Frame, Topic};
 use crate::ledger::Cx;
 use crate::part::{Mode, Part, flag};
 use crate::rules::listing::is_partial;
-use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, SHOULD, Side, When};
+use crate::rules::{Basis, Category, MUST_SINCE_2025_06, NOTE, Needs, Rule, SHOULD, Side, When};
 use crate::shape::shown;
 
 pub(crate) const UPDATED_WITHOUT_SUBSCRIPTION: Rule = Rule {
@@ -55,12 +55,8 @@ pub(crate) const UNSUBSCRIBE_UNKNOWN: Rule = Rule {
 pub(crate) const RESOURCES_UPDATED_UNDECLARED: Rule = Rule {
     id: "resources-updated-undeclared",
     category: Category::Capability,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
+    level_by: MUST_SINCE_2025_06,
     basis: Basis::Derived,
-    severity: Severity::Warning,
     side: Side::Server,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "notifications/resources/updated only with `resources.subscribe`.",

@@ -110,8 +110,7 @@ impl Exchanges {
                 let text =
                     "a GET at another path than that of the POSTs is served; one path serves both";
                 let frames = exchange.frames(exchange.answer_frame);
-                let fault = Fault::new(Role::Server, &HTTP_SINGLE_ENDPOINT, &frames, text);
-                self.say(scene, fault);
+                self.broken(scene, Role::Server, &HTTP_SINGLE_ENDPOINT, &frames, text);
             }
             return;
         }
@@ -132,10 +131,7 @@ impl Exchanges {
             "a GET is answered with {what}; it is answered with a stream of events, or 405"
         );
         let frames = exchange.frames(exchange.answer_frame);
-        self.say(
-            scene,
-            Fault::new(Role::Server, &HTTP_GET_ANSWER, &frames, text),
-        );
+        self.broken(scene, Role::Server, &HTTP_GET_ANSWER, &frames, text);
     }
 
     /// Status and media type in answer to a POST.
@@ -180,8 +176,7 @@ impl Exchanges {
         let text =
             "tasks/get is answered with a stream of events; who polls is answered with plain JSON";
         let frames = exchange.frames(exchange.answer_frame);
-        let fault = Fault::new(Role::Server, &TASK_GET_NO_STREAM, &frames, text);
-        self.say(scene, fault);
+        self.broken(scene, Role::Server, &TASK_GET_NO_STREAM, &frames, text);
     }
 
     fn wrong_content(&mut self, scene: &mut Scene<'_>, exchange: &mut Exchange, what: &str) {

@@ -7,7 +7,7 @@ use mcpsim_traces::message::{Method, Revision};
 
 use super::{HTTP, HTTP_SHOULD};
 use crate::http::head::has_token_in_query;
-use crate::http::{Exchange, Exchanges, Fault, Scene, mark};
+use crate::http::{Exchange, Exchanges, Scene, mark};
 use crate::observer::Seen;
 use crate::rules::{Level, Rule, Side, When};
 
@@ -60,10 +60,7 @@ impl Exchanges {
         let rule = &HTTP_AUTH_HEADER;
         if head.target().is_some_and(has_token_in_query) {
             let text = "the target carries an access token in its query; a token stands in the Authorization header";
-            return self.say(
-                scene,
-                Fault::new(Role::Client, rule, &[exchange.frame], text),
-            );
+            return self.broken(scene, Role::Client, rule, &[exchange.frame], text);
         }
         if exchange.is(mark::TOKEN) {
             scene.saw(When::HTTP_TOKEN);
@@ -83,10 +80,7 @@ impl Exchanges {
         let what = seen.map_or("a request", |seen| crate::rules::ids::name(seen.message));
         let text =
             format!("{what} carries no Authorization header, although requests before it did");
-        self.say(
-            scene,
-            Fault::new(Role::Client, rule, &[exchange.frame], text),
-        );
+        self.broken(scene, Role::Client, rule, &[exchange.frame], text);
     }
 
     /// The status of a request with or without a token.
@@ -114,7 +108,7 @@ impl Exchanges {
                     exchange.method.as_str()
                 );
                 let rule = &HTTP_401_INVALID_TOKEN;
-                self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+                self.broken(scene, Role::Server, rule, &frames, text);
             }
         }
         if status != 401 || head.fields.is_none() {
@@ -129,9 +123,6 @@ impl Exchanges {
         } else {
             return;
         };
-        self.say(
-            scene,
-            Fault::new(Role::Server, &HTTP_401_CHALLENGE, &frames, text),
-        );
+        self.broken(scene, Role::Server, &HTTP_401_CHALLENGE, &frames, text);
     }
 }

@@ -133,10 +133,7 @@ impl Exchanges {
             "the first event of a stream has no id; a stream begins with an id and no data"
         };
         let frames = exchange.frames(frame);
-        self.say(
-            scene,
-            Fault::new(Role::Server, &HTTP_PRIME_EVENT, &frames, text),
-        );
+        self.broken(scene, Role::Server, &HTTP_PRIME_EVENT, &frames, text);
     }
 
     /// A GET goes on with a stream.
@@ -167,10 +164,7 @@ impl Exchanges {
                 "the client connects again after {waited_ms} ms; the stream said to wait {retry_ms} ms"
             );
             let frames = [last, exchange.frame];
-            self.say(
-                scene,
-                Fault::new(Role::Client, &HTTP_RETRY_RESPECTED, &frames, text),
-            );
+            self.broken(scene, Role::Client, &HTTP_RETRY_RESPECTED, &frames, text);
         }
     }
 
@@ -223,10 +217,7 @@ impl Exchanges {
         if exchange.is(mark::HAS_ID) && !is_told {
             let text = "the connection is closed before the answer, and no retry field said how long to wait";
             let frames = exchange.frames(exchange.answer_frame);
-            self.say(
-                scene,
-                Fault::new(Role::Server, &HTTP_RETRY_FIELD, &frames, text),
-            );
+            self.broken(scene, Role::Server, &HTTP_RETRY_FIELD, &frames, text);
         }
     }
 
@@ -301,7 +292,7 @@ impl Exchanges {
                     exchange.method.as_str()
                 );
                 let fault = Fault::new(Role::Server, &HTTP_SSE_HAS_RESPONSE, &frames, text);
-                if is_over { fault } else { fault.unsure() }
+                fault.sure_if(is_over)
             }
             _ => {
                 let text = format!(
@@ -330,10 +321,7 @@ impl Exchanges {
             exchange.method.as_str()
         );
         let frames = exchange.frames(exchange.answer_frame);
-        self.say(
-            scene,
-            Fault::new(Role::Client, &HTTP_POLL_AFTER_CLOSE, &frames, text),
-        );
+        self.broken(scene, Role::Client, &HTTP_POLL_AFTER_CLOSE, &frames, text);
     }
 
     fn judge_given_up(
@@ -359,7 +347,7 @@ impl Exchanges {
             exchange.method.as_str()
         );
         let fault = Fault::new(Role::Client, &HTTP_CANCEL_EXPLICIT, &[exchange.frame], text);
-        self.say(scene, if is_over { fault } else { fault.unsure() });
+        self.say(scene, fault.sure_if(is_over));
     }
 
     fn judge_left_open(&mut self, scene: &mut Scene<'_>, exchange: &Exchange) {
@@ -376,7 +364,7 @@ impl Exchanges {
         let text = "the stream is still open long after the answer to its request; it ends with it";
         let rule = &HTTP_SSE_CLOSE_AFTER_RESPONSE;
         let frames = exchange.frames(exchange.answer_frame);
-        self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+        self.broken(scene, Role::Server, rule, &frames, text);
     }
 }
 

@@ -266,7 +266,7 @@ impl Exchanges {
         };
         let text = "more than one message in the body of a POST; each is posted by itself";
         let frames = exchange.frames(seen.frame);
-        self.say(scene, Fault::new(Role::Client, rule, &frames, text));
+        self.broken(scene, Role::Client, rule, &frames, text);
         true
     }
 

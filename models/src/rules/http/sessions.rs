@@ -218,14 +218,11 @@ impl Exchanges {
             let frames = [dead.frame, exchange.frame];
             let fault = Fault::new(Role::Client, &HTTP_404_NEW_SESSION, &frames, text);
             let is_sure = scene.is_client_exact();
-            return self.say(scene, if is_sure { fault } else { fault.unsure() });
+            return self.say(scene, fault.sure_if(is_sure));
         }
         let text = "initialize carries a session id; it opens a session";
         let rule = &HTTP_SESSION_ID_ON_INITIALIZE;
-        self.say(
-            scene,
-            Fault::new(Role::Client, rule, &[exchange.frame], text),
-        );
+        self.broken(scene, Role::Client, rule, &[exchange.frame], text);
     }
 
     /// The client goes on with a session of which it was told that it is not found.
@@ -249,7 +246,7 @@ impl Exchanges {
         );
         let frames = [dead.frame, exchange.frame];
         let fault = Fault::new(Role::Client, &HTTP_404_NEW_SESSION, &frames, text);
-        self.say(scene, if is_sure { fault } else { fault.unsure() });
+        self.say(scene, fault.sure_if(is_sure));
     }
 
     /// The session header of an answer, and statuses that concern the session.
@@ -299,7 +296,7 @@ impl Exchanges {
         let text = "the session id has a character outside of visible ASCII";
         let rule = &HTTP_SESSION_ID_CHARSET;
         let frames = exchange.frames(exchange.answer_frame);
-        self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+        self.broken(scene, Role::Server, rule, &frames, text);
     }
 
     /// The answer to initialize: the session has that id, or none.
@@ -320,7 +317,7 @@ impl Exchanges {
             let text = "a second session gets the id of an earlier one; each gets its own";
             let frames = [past.frame, exchange.answer_frame];
             let rule = &HTTP_SESSION_ID_UNIQUE;
-            self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+            self.broken(scene, Role::Server, rule, &frames, text);
         }
     }
 
@@ -402,7 +399,7 @@ impl Exchanges {
         };
         let frames = exchange.frames(exchange.answer_frame);
         let rule = &HTTP_SESSION_REQUIRED_400;
-        self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+        self.broken(scene, Role::Server, rule, &frames, text);
     }
 
     /// At the end of the log.
@@ -415,6 +412,6 @@ impl Exchanges {
         let text = "the client leaves and sends no DELETE for its session";
         let frames = [session.issued_frame];
         let rule = &HTTP_DELETE_ON_LEAVE;
-        self.say(scene, Fault::new(Role::Client, rule, &frames, text));
+        self.broken(scene, Role::Client, rule, &frames, text);
     }
 }

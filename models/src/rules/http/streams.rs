@@ -228,7 +228,7 @@ impl Exchanges {
                 exchange.set(mark::IDS_TOLD);
                 let text = "the id of an event stood on another event before; ids are unique over all streams of a session";
                 let rule = &HTTP_EVENT_ID_UNIQUE;
-                self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+                self.broken(scene, Role::Server, rule, &frames, text);
             }
             self.events.put(id, event);
             return false;
@@ -238,16 +238,13 @@ impl Exchanges {
         }
         if is_fresh {
             let text = "an event comes on a second stream under the same id; a message goes out on one stream";
-            self.say(
-                scene,
-                Fault::new(Role::Server, &HTTP_NO_BROADCAST, &frames, text),
-            );
+            self.broken(scene, Role::Server, &HTTP_NO_BROADCAST, &frames, text);
         } else if let (Some(own), Some(other)) = (exchange.root, before.root)
             && own != other
         {
             let text = "an event of another stream is brought again; only those of the stream that broke are";
             let rule = &HTTP_REPLAY_OWN_STREAM;
-            self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+            self.broken(scene, Role::Server, rule, &frames, text);
         }
         event.root = before.root;
         self.events.put(id, event);
@@ -287,10 +284,7 @@ impl Exchanges {
                     name(message)
                 );
                 let frames = [before.frame, seen.frame];
-                self.say(
-                    scene,
-                    Fault::new(Role::Server, &HTTP_NO_BROADCAST, &frames, text),
-                );
+                self.broken(scene, Role::Server, &HTTP_NO_BROADCAST, &frames, text);
                 return true;
             }
             if exchange.last_event.is_present() {
@@ -386,16 +380,13 @@ impl Exchanges {
                 let text =
                     format!("the answer to {what} {id} comes on the stream of another request");
                 let rule = &HTTP_RESPONSE_ON_OWN_STREAM;
-                self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+                self.broken(scene, Role::Server, rule, &frames, text);
             }
             Some(root) if !root.is_post => {
                 let text = format!(
                     "the answer to {what} {id} comes on a stream that a GET opened; it comes in answer to its POST"
                 );
-                self.say(
-                    scene,
-                    Fault::new(Role::Server, &HTTP_RESPONSE_ON_GET, &frames, text),
-                );
+                self.broken(scene, Role::Server, &HTTP_RESPONSE_ON_GET, &frames, text);
             }
             _ => {}
         }
@@ -465,10 +456,7 @@ impl Exchanges {
                 "progress of {} {id}, which is still running, comes on a stream that a GET opened",
                 request.method.as_str()
             );
-            self.say(
-                scene,
-                Fault::new(Role::Server, &HTTP_UNRELATED_ON_GET, &frames, text),
-            );
+            self.broken(scene, Role::Server, &HTTP_UNRELATED_ON_GET, &frames, text);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Exchanges {
                 shown(version)
             );
             let rule = &HTTP_VERSION_HEADER_VALUE;
-            self.say(scene, Fault::new(Role::Client, rule, &frames, text));
+            self.broken(scene, Role::Client, rule, &frames, text);
         }
     }
 
@@ -161,7 +161,7 @@ impl Exchanges {
         );
         let frames = exchange.frames(exchange.answer_frame);
         let rule = &HTTP_VERSION_HEADER_400;
-        self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+        self.broken(scene, Role::Server, rule, &frames, text);
     }
 
     /// The server says that the header is missing.
@@ -183,7 +183,7 @@ impl Exchanges {
         let text = "a request is refused because it names no version; without the header 2025-03-26 is assumed";
         let rule = &HTTP_VERSION_HEADER_ABSENT_DEFAULT;
         let frames = exchange.frames(seen.frame);
-        self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+        self.broken(scene, Role::Server, rule, &frames, text);
     }
 }
 

@@ -1,6 +1,5 @@
 //! The handshake, discovery, and what each side declares.
 
-use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Kind, Method, Revision, Version};
 use mcpsim_traces::tape::Value;
 
@@ -12,7 +11,10 @@ use crate::ledger::Cx;
 use crate::part::{Part, flag};
 use crate::rules::stateless::eras::may_ask;
 use crate::rules::stateless::payload::CAPS_ROOTS_LIST_CHANGED_GONE;
-use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
+use crate::rules::{
+    Basis, Category, Level, MUST, MUST_SINCE_2025_06, Needs, Rule, Side, WARNING_BEFORE_2025_06,
+    When,
+};
 use crate::shape::{Def, Member, Walk, What, optional, required};
 
 pub(crate) const INITIALIZE_PARAMS: Rule = Rule {
@@ -55,15 +57,9 @@ pub(crate) const RESPECT_NEGOTIATED_VERSION: Rule = Rule {
     id: "respect-negotiated-version",
     category: Category::Lifecycle,
     level: Level::Should,
-    level_by: &[
-        (Revision::V2025_06_18, Level::Must),
-        (Revision::V2025_11_25, Level::Must),
-    ],
+    level_by: MUST_SINCE_2025_06,
     basis: Basis::Text,
-    severity_by: &[
-        (Revision::V2024_11_05, Severity::Warning),
-        (Revision::V2025_03_26, Severity::Warning),
-    ],
+    severity_by: WARNING_BEFORE_2025_06,
     side: Side::Both,
     source: "2025-11-25 basic/lifecycle (Operation)",
     says: "After the handshake both sides keep to the revision that they agreed on.",

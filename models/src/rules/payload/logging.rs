@@ -4,6 +4,7 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Method, Revision};
 
 use super::PARAMS_SHAPE;
+use crate::deep::levels::LEVELS;
 use crate::rules::{Category, MUST, Rule, Side, When};
 use crate::shape::{Def, What, optional, required};
 
@@ -33,22 +34,10 @@ pub(crate) const LOG_MESSAGE_FIELDS: Rule = Rule {
 /// The rows that stand here.
 pub(crate) const ROWS: &[Rule] = &[LOG_LEVEL_ENUM, LOG_MESSAGE_FIELDS];
 
-/// The names of syslog (RFC 5424).
-pub(crate) const LEVELS: &[&str] = &[
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
-
 /// The params of logging/setLevel.
 pub(crate) static SET_LEVEL: Def = Def::new(
     "a call of logging/setLevel",
-    &[required("level", What::OneOf(LEVELS))
+    &[required("level", What::OneOf(&LEVELS))
         .rule(&LOG_LEVEL_ENUM)
         .absent(&PARAMS_SHAPE)],
 );
@@ -57,7 +46,7 @@ pub(crate) static SET_LEVEL: Def = Def::new(
 pub(crate) static MESSAGE: Def = Def::new(
     "a log message",
     &[
-        required("level", What::OneOf(LEVELS))
+        required("level", What::OneOf(&LEVELS))
             .rule(&LOG_LEVEL_ENUM)
             .absent(&LOG_MESSAGE_FIELDS),
         required("data", What::Any),

@@ -6,16 +6,15 @@ use mcpsim_traces::tape::Value;
 
 use super::content::ICONS;
 use super::lifecycle::client_capabilities;
-use super::logging::LEVELS;
+use crate::deep::levels::LEVELS;
 use crate::rules::stateless::payload::{
     LOG_LEVEL_VALID, META_SERVER_INFO_SHAPE, META_TRACE_CONTEXT_FORMAT, REQUEST_SCHEMA,
 };
-use crate::rules::{Basis, Category, Level, MUST, NOTE, Rule, When};
+use crate::rules::{Basis, Level, MUST, NOTE, Rule, When};
 use crate::shape::{Def, Form, Member, Walk, What, optional, required, shown, text};
 
 pub(crate) const META_KEY_FORMAT: Rule = Rule {
     id: "meta-key-format",
-    category: Category::Envelope,
     basis: Basis::Text,
     severity_by: &[(Revision::V2026_07_28, Severity::Warning)],
     from: Revision::V2025_06_18,
@@ -29,7 +28,6 @@ pub(crate) const META_KEY_FORMAT: Rule = Rule {
 
 pub(crate) const META_RESERVED_PREFIX: Rule = Rule {
     id: "meta-reserved-prefix",
-    category: Category::Envelope,
     level_by: &[(Revision::V2026_07_28, Level::Must)],
     from: Revision::V2025_06_18,
     until: Revision::V2026_07_28,
@@ -42,7 +40,6 @@ pub(crate) const META_RESERVED_PREFIX: Rule = Rule {
 
 pub(crate) const META_PREFIX_REVERSE_DNS: Rule = Rule {
     id: "meta-prefix-reverse-dns",
-    category: Category::Envelope,
     from: Revision::V2025_11_25,
     source: "2025-11-25 basic/index (_meta)",
     says: "The prefix of a key in `_meta` is a domain written backwards.",
@@ -165,7 +162,7 @@ static OF_CALL: Def = Def::new(
 
 fn level<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
     if value.is_text() {
-        walk.value(value, &What::OneOf(LEVELS), rule);
+        walk.value(value, &What::OneOf(&LEVELS), rule);
     }
 }
 

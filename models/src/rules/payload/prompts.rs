@@ -12,7 +12,7 @@ use super::pagination::{CACHE_SCOPE, NEXT_CURSOR, TTL};
 use super::{INPUT_RESPONSES, INPUT_SLIP, meta};
 use crate::rules::stateless::payload::{PROMPTS_ARGUMENTS_STRINGS, RESULT_SCHEMA};
 use crate::rules::{Basis, Category, MUST, Needs, Rule, Side, When};
-use crate::shape::{Arm, Def, Form, Union, Walk, What, optional, required, text};
+use crate::shape::{Arm, Def, Form, Member, Union, Walk, What, optional, required, text};
 
 pub(crate) const PROMPTS_LIST_SHAPE: Rule = Rule {
     id: "prompts-list-shape",
@@ -163,25 +163,16 @@ static MIME: Form = Form {
     flaw: text::media_type,
 };
 
-static PICTURE: Def = Def::new(
-    "an image block",
-    &[
-        required("data", What::Form(&MEDIA)),
-        required("mimeType", What::Form(&MIME)),
-        ANNOTATED,
-        meta::NESTED,
-    ],
-);
+const MEDIA_MEMBERS: &[Member] = &[
+    required("data", What::Form(&MEDIA)),
+    required("mimeType", What::Form(&MIME)),
+    ANNOTATED,
+    meta::NESTED,
+];
 
-static SOUND: Def = Def::new(
-    "an audio block",
-    &[
-        required("data", What::Form(&MEDIA)),
-        required("mimeType", What::Form(&MIME)),
-        ANNOTATED,
-        meta::NESTED,
-    ],
-);
+static PICTURE: Def = Def::new("an image block", MEDIA_MEMBERS);
+
+static SOUND: Def = Def::new("an audio block", MEDIA_MEMBERS);
 
 static NESTED: Def = Def::new(
     "a resource within a prompt",

@@ -10,7 +10,7 @@ use super::{INPUT_RESPONSES, INPUT_SLIP, meta};
 use crate::rules::stateless::payload::{RESULT_SCHEMA, TOOLS_OUTPUT_SCHEMA_OBJECT};
 use crate::rules::tools::IS_ERROR_TYPE;
 use crate::rules::{Category, MUST, Needs, Rule, SHOULD, Side, When};
-use crate::shape::{Def, Form, Ill, Walk, What, optional, required};
+use crate::shape::{Def, Form, Ill, Member, Walk, What, optional, required};
 
 pub(crate) const TOOLS_LIST_SHAPE: Rule = Rule {
     id: "tools-list-shape",
@@ -262,16 +262,19 @@ pub(crate) static CALL: Def = Def::new(
     ],
 );
 
+/// What a tool returns as data: before 2026-07-28 an object.
+const STRUCTURED: Member = optional("structuredContent", What::Object)
+    .since(Revision::V2025_06_18)
+    .until(Revision::V2025_11_25)
+    .rule(&STRUCTURED_CONTENT_TYPE)
+    .null_is_worse();
+
 /// The result of tools/call.
 pub(crate) static RESULT: Def = Def::new(
     "a result of tools/call",
     &[
         required("content", What::ArrayOf(&What::Union(&BLOCK))),
-        optional("structuredContent", What::Object)
-            .since(Revision::V2025_06_18)
-            .until(Revision::V2025_11_25)
-            .rule(&STRUCTURED_CONTENT_TYPE)
-            .null_is_worse(),
+        STRUCTURED,
         optional("isError", What::Bool)
             .since(Revision::V2026_07_28)
             .rule(&RESULT_SCHEMA),
@@ -285,11 +288,7 @@ pub(crate) static TASK_RESULT: Def = Def::new(
     "a result of tools/call",
     &[
         optional("content", What::ArrayOf(&What::Union(&BLOCK))),
-        optional("structuredContent", What::Object)
-            .since(Revision::V2025_06_18)
-            .until(Revision::V2025_11_25)
-            .rule(&STRUCTURED_CONTENT_TYPE)
-            .null_is_worse(),
+        STRUCTURED,
     ],
 );
 

@@ -22,7 +22,6 @@ pub(crate) const ID_UNIQUE_IN_FLIGHT: Rule = Rule {
     category: Category::Ids,
     side: Side::Client,
     needs: Needs::OffenderLog,
-    when: When::STATELESS,
     source: "2026-07-28 basic/index (Requests)",
     says: "No two unanswered requests of a client share an id.",
     why: "Nobody can tell which of the two an answer is for. Once it is answered an id is free again; after a cancel \
@@ -74,7 +73,6 @@ pub(crate) const CORR_EVERY_REQUEST_ANSWERED: Rule = Rule {
     basis: Basis::Jsonrpc,
     side: Side::Server,
     needs: Needs::Time,
-    when: When::STATELESS,
     source: "2026-07-28 basic/patterns/index (Request and Response)",
     says: "Every request is answered, unless it is cancelled or its channel breaks.",
     why: "The other side waits until its patience ends. A subscription stays open as long as its client likes, and \

@@ -1,12 +1,9 @@
 //! The form of a frame outside sessions.
 
-use crate::rules::{
-    Basis, Category, Level, Needs, Rule, STATELESS_MUST, STATELESS_SHOULD, Side, When,
-};
+use crate::rules::{Basis, Level, Needs, Rule, STATELESS_MUST, STATELESS_SHOULD, Side, When};
 
 pub(crate) const ENV_JSONRPC_VERSION: Rule = Rule {
     id: "env-jsonrpc-version",
-    category: Category::Envelope,
     side: Side::Both,
     when: When::STATELESS_FRAME,
     source: "2026-07-28 basic/index (Messages)",
@@ -17,7 +14,6 @@ pub(crate) const ENV_JSONRPC_VERSION: Rule = Rule {
 
 pub(crate) const ENV_SINGLE_MESSAGE: Rule = Rule {
     id: "env-single-message",
-    category: Category::Envelope,
     side: Side::Both,
     when: When::STATELESS_FRAME,
     source: "2026-07-28 basic/transports/stdio (stdio)",
@@ -28,7 +24,6 @@ pub(crate) const ENV_SINGLE_MESSAGE: Rule = Rule {
 
 pub(crate) const ENV_SHAPE: Rule = Rule {
     id: "env-shape",
-    category: Category::Envelope,
     side: Side::Both,
     when: When::STATELESS_FRAME,
     source: "2026-07-28 basic/index (Messages)",
@@ -39,9 +34,7 @@ pub(crate) const ENV_SHAPE: Rule = Rule {
 
 pub(crate) const ENV_REQUEST_ID_TYPE: Rule = Rule {
     id: "env-request-id-type",
-    category: Category::Envelope,
     side: Side::Client,
-    when: When::STATELESS,
     source: "2026-07-28 basic/index (Requests)",
     says: "A request's id is a string or an integer, never null.",
     why: "Booleans, objects and fractions do not survive the tables and languages that ids pass through, and nobody \
@@ -51,7 +44,6 @@ pub(crate) const ENV_REQUEST_ID_TYPE: Rule = Rule {
 
 pub(crate) const ENV_NOTIFICATION_NO_ID: Rule = Rule {
     id: "env-notification-no-id",
-    category: Category::Envelope,
     side: Side::Both,
     when: When::STATELESS_FRAME,
     source: "2026-07-28 basic/index (Notifications)",
@@ -62,7 +54,6 @@ pub(crate) const ENV_NOTIFICATION_NO_ID: Rule = Rule {
 
 pub(crate) const ENV_NO_REPLY_TO_NOTIFICATION: Rule = Rule {
     id: "env-no-reply-to-notification",
-    category: Category::Envelope,
     side: Side::Receiver,
     needs: Needs::Causal,
     when: When::STATELESS_RESPONSE,
@@ -74,7 +65,6 @@ pub(crate) const ENV_NO_REPLY_TO_NOTIFICATION: Rule = Rule {
 
 pub(crate) const ENV_PARAMS_OBJECT: Rule = Rule {
     id: "env-params-object",
-    category: Category::Envelope,
     when: When::STATELESS_FRAME,
     source: "2026-07-28 basic/index (Requests)",
     says: "`params`, where present, is an object.",
@@ -84,7 +74,6 @@ pub(crate) const ENV_PARAMS_OBJECT: Rule = Rule {
 
 pub(crate) const ENV_RESULT_OBJECT: Rule = Rule {
     id: "env-result-object",
-    category: Category::Envelope,
     basis: Basis::Schema,
     side: Side::Server,
     when: When::STATELESS_RESPONSE,
@@ -96,7 +85,6 @@ pub(crate) const ENV_RESULT_OBJECT: Rule = Rule {
 
 pub(crate) const ENV_ERROR_SHAPE: Rule = Rule {
     id: "env-error-shape",
-    category: Category::Envelope,
     side: Side::Server,
     when: When::STATELESS_RESPONSE,
     source: "2026-07-28 basic/index (Error Responses)",
@@ -107,7 +95,6 @@ pub(crate) const ENV_ERROR_SHAPE: Rule = Rule {
 
 pub(crate) const ENV_ERROR_ID_ABSENT_ONLY_IF_UNREADABLE: Rule = Rule {
     id: "env-error-id-absent-only-if-unreadable",
-    category: Category::Envelope,
     level: Level::Must,
     side: Side::Server,
     needs: Needs::Causal,
@@ -120,7 +107,6 @@ pub(crate) const ENV_ERROR_ID_ABSENT_ONLY_IF_UNREADABLE: Rule = Rule {
 
 pub(crate) const ENV_UTF8: Rule = Rule {
     id: "env-utf8",
-    category: Category::Envelope,
     side: Side::Both,
     needs: Needs::Transport,
     when: When::STATELESS_FRAME,

@@ -72,7 +72,6 @@ pub(crate) const ERA_PROBE_FIRST: Rule = Rule {
     category: Category::Versioning,
     side: Side::Client,
     needs: Needs::OffenderLog,
-    when: When::STATELESS,
     source: "2026-07-28 basic/transports/stdio (Backward Compatibility)",
     says: "On stdio a client of both eras begins with server/discover.",
     why: "An older server may do the work of another request, fail in the middle of it, or be silent on it.",

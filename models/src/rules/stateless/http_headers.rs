@@ -153,7 +153,7 @@ impl Exchanges {
             exchange.set(mark::MISMATCH);
         }
         let rule = &HTTP_VERSION_HEADER_IN_BODY;
-        self.say(scene, Fault::new(Role::Client, rule, &[frame], text));
+        self.broken(scene, Role::Client, rule, &[frame], text);
     }
 
     fn judge_method_header(
@@ -177,10 +177,7 @@ impl Exchanges {
             Some(_) => return,
         };
         exchange.set(mark::MISMATCH);
-        self.say(
-            scene,
-            Fault::new(Role::Client, &HTTP_METHOD_HEADER, &[frame], text),
-        );
+        self.broken(scene, Role::Client, &HTTP_METHOD_HEADER, &[frame], text);
     }
 
     fn judge_name_header(
@@ -215,10 +212,7 @@ impl Exchanges {
             ),
         };
         exchange.set(mark::MISMATCH);
-        self.say(
-            scene,
-            Fault::new(Role::Client, &HTTP_NAME_HEADER, &[seen.frame], text),
-        );
+        self.broken(scene, Role::Client, &HTTP_NAME_HEADER, &[seen.frame], text);
     }
 
     /// A header against the value that it repeats; one that is not written as it has to be is reported.
@@ -253,10 +247,7 @@ impl Exchanges {
             Carried::Coded(_) | Carried::Plain(_) => return Compared::Different,
         };
         let text = format!("the value of {name} {why}; it is sent as =?base64?…?=");
-        self.say(
-            scene,
-            Fault::new(Role::Client, &HTTP_HEADER_ENCODING, &[frame], text),
-        );
+        self.broken(scene, Role::Client, &HTTP_HEADER_ENCODING, &[frame], text);
         Compared::Malformed
     }
 
@@ -277,7 +268,6 @@ impl Exchanges {
         let tool = tool.clone();
         let frames = [tool.frame, frame];
         let is_sure = scene.is_client_exact();
-        let mark_as = |fault: Fault| if is_sure { fault } else { fault.unsure() };
         if let Some(flaw) = tool.flaw {
             let text = format!(
                 "the client calls a tool of which an x-mcp-header annotation {flaw}; it leaves such a tool out"
@@ -285,7 +275,7 @@ impl Exchanges {
             let rule = &HTTP_X_MCP_HEADER_TOOL_DROPPED;
             return self.say(
                 scene,
-                mark_as(Fault::new(Role::Client, rule, &frames, text)),
+                Fault::new(Role::Client, rule, &frames, text).sure_if(is_sure),
             );
         }
         let arguments = params.get("arguments");
@@ -314,7 +304,7 @@ impl Exchanges {
             let rule = &HTTP_PARAM_HEADERS;
             return self.say(
                 scene,
-                mark_as(Fault::new(Role::Client, rule, &frames, text)),
+                Fault::new(Role::Client, rule, &frames, text).sure_if(is_sure),
             );
         }
     }
@@ -340,9 +330,6 @@ impl Exchanges {
             ),
         };
         let frames = exchange.frames(seen.frame);
-        self.say(
-            scene,
-            Fault::new(Role::Server, &HTTP_MISMATCH_REJECTED, &frames, text),
-        );
+        self.broken(scene, Role::Server, &HTTP_MISMATCH_REJECTED, &frames, text);
     }
 }

@@ -17,7 +17,6 @@ pub(crate) const META_REQUIRED_FIELDS: Rule = Rule {
     id: "meta-required-fields",
     category: Category::RequestMeta,
     side: Side::Client,
-    when: When::STATELESS,
     source: "2026-07-28 basic/index (`_meta`)",
     says: "Each request's `_meta` names the protocol version and the client's capabilities.",
     why: "There is no handshake to remember them from: a server that finds neither has to refuse the request.",
@@ -29,7 +28,6 @@ pub(crate) const META_FIELD_TYPES: Rule = Rule {
     category: Category::RequestMeta,
     basis: Basis::Schema,
     side: Side::Client,
-    when: When::STATELESS,
     source: "2026-07-28 schema.ts (RequestMetaObject)",
     says: "In `_meta` the version and the log level are strings, the capabilities an object, and the client is an \
         object with a name and a version.",
@@ -67,7 +65,6 @@ pub(crate) const META_CLIENT_INFO_PRESENT: Rule = Rule {
     id: "meta-client-info-present",
     category: Category::RequestMeta,
     side: Side::Client,
-    when: When::STATELESS,
     source: "2026-07-28 basic/index (`_meta`)",
     says: "A client that names itself does so in each request.",
     why: "Logs and usage figures attribute a part of its requests to nobody. Requests that never name the client are taken as its wish.",

@@ -9,9 +9,7 @@ use crate::deep::tasks_ext::EXTENSION;
 use crate::deep::{Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
 use crate::part::Part;
-use crate::rules::{
-    Basis, Category, Level, Needs, Rule, STATELESS_MUST, STATELESS_NOTE, Side, When,
-};
+use crate::rules::{Basis, Category, Needs, Rule, STATELESS_MUST, STATELESS_NOTE, Side, When};
 
 mod client;
 mod form;
@@ -189,7 +187,6 @@ pub(crate) const TASK_UPDATE_KNOWN_KEYS: Rule = Rule {
 pub(crate) const TASK_EXT_POLL_INTERVAL: Rule = Rule {
     id: "task-ext-poll-interval",
     category: Category::TasksExtension,
-    level: Level::Should,
     side: Side::Client,
     source: "SEP-2663 tasks-extension (Task Polling)",
     says: "A task is not polled more often than its `pollIntervalMs` suggests.",

@@ -181,8 +181,13 @@ impl Exchanges {
         self.judge_accept(scene, exchange, head);
         if exchange.last_event.is_present() {
             let text = "a request carries Last-Event-ID; streams are not gone on with";
-            let fault = Fault::new(Role::Client, &HTTP_NO_RESUME, &[exchange.frame], text);
-            self.say(scene, fault);
+            self.broken(
+                scene,
+                Role::Client,
+                &HTTP_NO_RESUME,
+                &[exchange.frame],
+                text,
+            );
         }
         if let (Some(seen), Some(body)) = (seen, body)
             && exchange.is(mark::FIELDS)
@@ -218,8 +223,13 @@ impl Exchanges {
             } else {
                 "a GET opens a stream; notifications come in answer to subscriptions/listen"
             };
-            let fault = Fault::new(Role::Client, &HTTP_NO_RESUME, &[exchange.frame], text);
-            self.say(scene, fault);
+            self.broken(
+                scene,
+                Role::Client,
+                &HTTP_NO_RESUME,
+                &[exchange.frame],
+                text,
+            );
         }
         true
     }
@@ -237,10 +247,7 @@ impl Exchanges {
         let frames = exchange.frames(exchange.answer_frame);
         if head.value("mcp-session-id").is_some() {
             let text = "the answer carries a session id; this revision has no sessions";
-            self.say(
-                scene,
-                Fault::new(Role::Server, &HTTP_NO_SESSION, &frames, text),
-            );
+            self.broken(scene, Role::Server, &HTTP_NO_SESSION, &frames, text);
         }
         if !exchange.is_post() {
             let is_excused = matches!(status, 300..=399 | 401 | 403 | 405 | 429 | 500..=599);
@@ -251,10 +258,7 @@ impl Exchanges {
                     "DELETE"
                 };
                 let text = format!("a {verb} is answered with {status}; it is refused with 405");
-                self.say(
-                    scene,
-                    Fault::new(Role::Server, &HTTP_NO_SESSION, &frames, text),
-                );
+                self.broken(scene, Role::Server, &HTTP_NO_SESSION, &frames, text);
             }
             return;
         }
@@ -266,7 +270,7 @@ impl Exchanges {
         if is_held_back && !std::mem::replace(&mut self.told_buffering, true) {
             let text = "a stream of events comes without X-Accel-Buffering: no";
             let rule = &HTTP_NO_BUFFERING_HEADER;
-            self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+            self.broken(scene, Role::Server, rule, &frames, text);
         }
     }
 
@@ -293,7 +297,7 @@ impl Exchanges {
                 let text = "subscriptions/listen is answered with a single object; it is answered with a stream, or an error";
                 let frames = exchange.frames(seen.frame);
                 let rule = &HTTP_LISTEN_IS_STREAM;
-                self.say(scene, Fault::new(Role::Server, rule, &frames, text));
+                self.broken(scene, Role::Server, rule, &frames, text);
             }
             (Method::ServerDiscover, Some(result)) => {
                 let versions = result.get("supportedVersions");
@@ -324,10 +328,7 @@ impl Exchanges {
             let text =
                 format!("the error {code} comes with status {status}; it comes with {wanted}");
             let frames = exchange.frames(seen.frame);
-            self.say(
-                scene,
-                Fault::new(Role::Server, &HTTP_STATUS_CODES, &frames, text),
-            );
+            self.broken(scene, Role::Server, &HTTP_STATUS_CODES, &frames, text);
         }
     }
 

@@ -23,7 +23,6 @@ pub(crate) const PAGE_CURSOR_OPAQUE: Rule = Rule {
 pub(crate) const PAGE_NO_LOOP: Rule = Rule {
     id: "page-no-loop",
     category: Category::Pagination,
-    level: Level::Should,
     basis: Basis::Derived,
     side: Side::Server,
     source: "2026-07-28 server/utilities/pagination (Implementation Guidelines)",

@@ -22,7 +22,6 @@ pub(crate) const REMOVED_METHOD: Rule = Rule {
     basis: Basis::Derived,
     side: Side::Client,
     needs: Needs::Causal,
-    when: When::STATELESS,
     source: "2026-07-28 changelog (Major changes)",
     says: "Methods that this revision dropped are not used under it.",
     why: "A server of this revision has no ping, no logging/setLevel, no resources/subscribe and no tasks/list or \

@@ -18,7 +18,7 @@ const STATUSES: What = What::OneOf(&[
     "cancelled",
 ]);
 
-static NEW: Def = Def::new(
+const NEW: Def = Def::new(
     "a task",
     &[
         required("taskId", What::Text),
@@ -31,19 +31,7 @@ static NEW: Def = Def::new(
     ],
 );
 
-static DETAILED: Def = Def::new(
-    "a task",
-    &[
-        required("taskId", What::Text),
-        required("status", STATUSES),
-        required("createdAt", What::Text),
-        required("lastUpdatedAt", What::Text),
-        required("ttlMs", What::OrNull(&What::Integer)),
-        optional("pollIntervalMs", What::Integer),
-        optional("statusMessage", What::Text),
-    ],
-)
-.also(payload);
+static DETAILED: Def = NEW.also(payload);
 
 /// What belongs to the status.
 fn payload<'a>(walk: &mut Walk<'a>, task: Value<'a>, _: &'static Rule) {
