@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::tape::Value;
+use mcpsim_traces::tape::{Value, ValueKind};
 use serde_json::Value as Json;
 
 use metered::{Meter, Metered, Place};
@@ -168,6 +168,18 @@ struct Compiled {
     plan: Plan,
 }
 
+impl Compiled {
+    /// What holding a value of so many levels and values against it may cost; `None` where the machine's stack
+    /// would not do.
+    fn meter(&self, levels: u32, size: usize) -> Option<Meter> {
+        if (self.plan.depth + 1).saturating_mul(levels + 1) > FRAMES_MAX {
+            return None;
+        }
+        let looks = (LOOKS + LOOKS_PER_VALUE * size as u64).min(LOOKS_MAX);
+        Some(Meter::new(looks, self.plan.has_patterns))
+    }
+}
+
 impl PartialEq for Schema {
     fn eq(&self, other: &Schema) -> bool {
         self.key == other.key
@@ -212,6 +224,11 @@ impl Schema {
         if text.len() > INSTANCE_MAX {
             return Fit::Unknown(Why::Large);
         }
+        if let Some(value) = value
+            && self.fits_as_it_stands(draft, value)
+        {
+            return Fit::Fits;
+        }
         let Ok(json) = serde_json::from_slice(text) else {
             return Fit::Unknown(Why::Unusable);
         };
@@ -226,18 +243,29 @@ impl Schema {
         }
     }
 
+    /// Whether the value satisfies the schema as it lies in the frame: what is right, as most values are, is
+    /// never read into a tree. Whatever is in doubt is read, and judged again.
+    fn fits_as_it_stands(&self, draft: Draft, value: Value<'_>) -> bool {
+        let Ok(compiled) = self.compiled(draft) else {
+            return false;
+        };
+        let (levels, is_plain) = survey(value);
+        let Some(meter) = compiled.meter(levels, value.size()).filter(|_| is_plain) else {
+            return false;
+        };
+        let fits = compiled.validator.is_valid(Place::Tape(value, &meter));
+        fits && !meter.is_empty()
+    }
+
     fn fit_as(&self, draft: Draft, value: Option<Value<'_>>, json: &Json) -> Fit {
         let compiled = match self.compiled(draft) {
             Ok(compiled) => compiled,
             Err(why) => return Fit::Unknown(*why),
         };
-        let levels = value.map_or(0, depth);
-        if (compiled.plan.depth + 1).saturating_mul(levels + 1) > FRAMES_MAX {
+        let (levels, size) = value.map_or((0, 1), |value| (survey(value).0, value.size()));
+        let Some(meter) = compiled.meter(levels, size) else {
             return Fit::Unknown(Why::Complex);
-        }
-        let size = value.map_or(1, Value::size);
-        let looks = (LOOKS + LOOKS_PER_VALUE * size as u64).min(LOOKS_MAX);
-        let meter = Meter::new(looks, compiled.plan.has_patterns);
+        };
         let place = Place::Value(json, &meter);
         let fits = compiled.validator.is_valid(place);
         if meter.is_empty() {
@@ -395,11 +423,39 @@ fn is_rounded(value: Value<'_>) -> bool {
     found
 }
 
-/// How deep the value is nested: 0 for a plain one.
-fn depth(value: Value<'_>) -> u32 {
-    let mut deepest = 0;
-    walk(value, |_, depth| deepest = deepest.max(depth));
-    deepest
+/// Members of one object that may be compared with each other.
+const PLAIN_MEMBERS_MAX: usize = 16;
+/// A number of more characters may lose digits, or be beyond a double.
+const PLAIN_NUMBER_MAX: usize = 15;
+
+/// How deep the value is nested, 0 for a plain one; and whether each reader makes the same of it: no name
+/// twice, no half of a surrogate pair, no number that loses digits.
+fn survey(value: Value<'_>) -> (u32, bool) {
+    let (mut deepest, mut is_plain) = (0, true);
+    walk(value, |value, depth| {
+        deepest = deepest.max(depth);
+        is_plain &= match value.kind() {
+            ValueKind::Number => value.raw().len() <= PLAIN_NUMBER_MAX,
+            ValueKind::Text => is_plain_text(value),
+            ValueKind::Object => has_plain_names(value),
+            _ => true,
+        };
+    });
+    (deepest, is_plain)
+}
+
+/// Whether an object has few names, each once and none with an escape.
+fn has_plain_names(object: Value<'_>) -> bool {
+    let names = || object.members().map(|(name, _)| name);
+    names().count() <= PLAIN_MEMBERS_MAX
+        && names().enumerate().all(|(at, name)| {
+            let mut earlier = names().take(at);
+            !name.is_escaped() && earlier.all(|other| other.raw() != name.raw())
+        })
+}
+
+fn is_plain_text(text: Value<'_>) -> bool {
+    !text.is_escaped() || memchr::memmem::find(text.raw(), b"\\u").is_none()
 }
 
 /// Every value in it, with how deep it lies; the walk keeps its own stack.

@@ -361,42 +361,28 @@ impl<'a> Value<'a> {
 
     /// The members of an object as names and values, in their order; nothing for anything else.
     #[inline]
-    pub fn members(self) -> impl Iterator<Item = (Value<'a>, Value<'a>)> {
-        let node = self.node();
-        let end = node.next;
-        let mut at = if node.kind == ValueKind::Object {
-            self.at + 1
-        } else {
-            end
-        };
-        std::iter::from_fn(move || {
-            if at >= end {
-                return None;
-            }
-            let (name, value) = (self.with(at), self.with(at + 1));
-            at = value.node().next;
-            Some((name, value))
-        })
+    pub fn members(self) -> Members<'a> {
+        Members(self.inside(ValueKind::Object))
     }
 
     /// The items of an array; nothing for anything else.
     #[inline]
-    pub fn items(self) -> impl Iterator<Item = Value<'a>> {
+    pub fn items(self) -> Items<'a> {
+        Items(self.inside(ValueKind::Array))
+    }
+
+    #[inline]
+    fn inside(self, kind: ValueKind) -> Inside<'a> {
         let node = self.node();
-        let end = node.next;
-        let mut at = if node.kind == ValueKind::Array {
+        let first = if node.kind == kind {
             self.at + 1
         } else {
-            end
+            node.next
         };
-        std::iter::from_fn(move || {
-            if at >= end {
-                return None;
-            }
-            let value = self.with(at);
-            at = value.node().next;
-            Some(value)
-        })
+        Inside {
+            next: self.with(first),
+            end: node.next,
+        }
     }
 
     /// The member of that name: the last one, where there are several.
@@ -420,6 +406,50 @@ impl<'a> Value<'a> {
     #[inline]
     pub fn size(self) -> usize {
         (self.node().next - self.at) as usize
+    }
+}
+
+/// What is left of an object or array.
+#[derive(Clone, Copy, Debug)]
+struct Inside<'a> {
+    next: Value<'a>,
+    end: u32,
+}
+
+/// The members of an object: [`Value::members`].
+#[derive(Clone, Debug)]
+pub struct Members<'a>(Inside<'a>);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Value<'a>, Value<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let Inside { next: name, end } = self.0;
+        if name.at >= end {
+            return None;
+        }
+        let value = name.with(name.at + 1);
+        self.0.next.at = value.node().next;
+        Some((name, value))
+    }
+}
+
+/// The items of an array: [`Value::items`].
+#[derive(Clone, Debug)]
+pub struct Items<'a>(Inside<'a>);
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Value<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Value<'a>> {
+        let Inside { next: value, end } = self.0;
+        if value.at >= end {
+            return None;
+        }
+        self.0.next.at = value.node().next;
+        Some(value)
     }
 }
 

@@ -225,7 +225,8 @@ fn copied(part: &Part, cx: &mut Cx<'_>, structured: Value<'_>, content: Value<'_
             block.get("text").filter(|text| is_text && text.is_text())
         })
     };
-    if texts().any(|text| says(text, structured)) {
+    let is_verbatim = texts().any(|text| text.spells(structured.raw()));
+    if is_verbatim || texts().any(|text| says(text, structured)) {
         return;
     }
     let is_bare = is_wrapped(structured).is_some_and(|inner| {
@@ -262,9 +263,6 @@ fn is_wrapped(structured: Value<'_>) -> Option<Value<'_>> {
 
 /// Whether the text is that value as JSON.
 fn says(text: Value<'_>, value: Value<'_>) -> bool {
-    if text.spells(value.raw()) {
-        return true;
-    }
     // Most texts that are no copy show it in their first character.
     let first = text.raw()[1..].iter().find(|byte| **byte != b' ');
     let may_say = match (first, value.kind()) {

@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, unique};
+use mcpsim_traces::tape::{self, ValueKind};
 use serde_json::{Map, Number, Value};
 
 /// How many looks one character costs where the schema has patterns, of 8.
@@ -43,22 +44,38 @@ impl Meter {
 /// The representation.
 pub(super) struct Metered;
 
-/// A value, or the name of a member as a value.
+/// A value, as it lies in its frame or read into a tree; or the name of a member as a value.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
+    Tape(tape::Value<'a>, &'a Meter),
     Value(&'a Value, &'a Meter),
     Name(&'a str),
 }
 
+/// The same, while looks are left.
+enum Look<'a> {
+    Tape(tape::Value<'a>),
+    Value(&'a Value),
+}
+
+/// How many members cost as much as one look, where they are looked for one after the other.
+const MEMBERS_PER_LOOK: u64 = 8;
+
 impl<'a> Place<'a> {
     /// The value, while looks are left.
     #[inline]
-    fn look(&self) -> Option<(&'a Value, &'a Meter)> {
+    fn look(&self) -> Option<(Look<'a>, &'a Meter)> {
         match *self {
-            Place::Value(value, meter) if meter.spend(1) => Some((value, meter)),
+            Place::Tape(value, meter) if meter.spend(1) => Some((Look::Tape(value), meter)),
+            Place::Value(value, meter) if meter.spend(1) => Some((Look::Value(value), meter)),
             _ => None,
         }
     }
+}
+
+/// The value as a tree of its own; a value of a frame is JSON.
+fn read(value: tape::Value<'_>) -> Value {
+    serde_json::from_slice(value.raw()).unwrap_or(Value::Null)
 }
 
 impl Json for Metered {
@@ -80,18 +97,24 @@ impl Json for Metered {
 impl<'a> Node<'a, Metered> for Place<'a> {
     type Object = Members<'a>;
     type Array = Items<'a>;
-    type Number = &'a Number;
+    type Number = Number;
 
     fn as_object(&self) -> Option<Members<'a>> {
         let (value, meter) = self.look()?;
-        let map = value.as_object()?;
-        Some(Members { map, meter })
+        let all = match value {
+            Look::Tape(value) => AllMembers::Tape(Some(value).filter(|value| value.is_object())?),
+            Look::Value(value) => AllMembers::Map(value.as_object()?),
+        };
+        Some(Members { all, meter })
     }
 
     fn as_array(&self) -> Option<Items<'a>> {
         let (value, meter) = self.look()?;
-        let items = value.as_array()?;
-        Some(Items { items, meter })
+        let all = match value {
+            Look::Tape(value) => AllItems::Tape(Some(value).filter(|value| value.is_array())?),
+            Look::Value(value) => AllItems::Slice(value.as_array()?),
+        };
+        Some(Items { all, meter })
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
@@ -99,25 +122,37 @@ impl<'a> Node<'a, Metered> for Place<'a> {
             return Some(Cow::Borrowed(name));
         }
         let (value, meter) = self.look()?;
-        let text = value.as_str()?;
+        let text = match value {
+            Look::Tape(value) => value.as_text()?,
+            Look::Value(value) => Cow::Borrowed(value.as_str()?),
+        };
         let share = if meter.has_patterns { PATTERN_SHARE } else { 0 };
-        meter
-            .spend(text.len() as u64 * share / 8)
-            .then_some(Cow::Borrowed(text))
+        meter.spend(text.len() as u64 * share / 8).then_some(text)
     }
 
-    fn as_number(&self) -> Option<&'a Number> {
-        self.look()?.0.as_number()
+    fn as_number(&self) -> Option<Number> {
+        match self.look()?.0 {
+            Look::Tape(value) if value.is_number() => serde_json::from_slice(value.raw()).ok(),
+            Look::Tape(_) => None,
+            Look::Value(value) => value.as_number().cloned(),
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        self.json_type() == JsonType::Number
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        self.look()?.0.as_bool()
+        match self.look()?.0 {
+            Look::Tape(value) => value.as_bool(),
+            Look::Value(value) => value.as_bool(),
+        }
     }
 
     fn is_null(&self) -> bool {
         match self {
-            Place::Value(..) => self.look().is_none_or(|(value, _)| value.is_null()),
             Place::Name(_) => false,
+            _ => self.json_type() == JsonType::Null,
         }
     }
 
@@ -126,18 +161,37 @@ impl<'a> Node<'a, Metered> for Place<'a> {
             return JsonType::String;
         }
         match self.look() {
-            None | Some((Value::Null, _)) => JsonType::Null,
-            Some((Value::Bool(_), _)) => JsonType::Boolean,
-            Some((Value::Number(_), _)) => JsonType::Number,
-            Some((Value::String(_), _)) => JsonType::String,
-            Some((Value::Array(_), _)) => JsonType::Array,
-            Some((Value::Object(_), _)) => JsonType::Object,
+            None => JsonType::Null,
+            Some((Look::Tape(value), _)) => match value.kind() {
+                ValueKind::Null => JsonType::Null,
+                ValueKind::True | ValueKind::False => JsonType::Boolean,
+                ValueKind::Number => JsonType::Number,
+                ValueKind::Text => JsonType::String,
+                ValueKind::Array => JsonType::Array,
+                ValueKind::Object => JsonType::Object,
+            },
+            Some((Look::Value(value), _)) => match value {
+                Value::Null => JsonType::Null,
+                Value::Bool(_) => JsonType::Boolean,
+                Value::Number(_) => JsonType::Number,
+                Value::String(_) => JsonType::String,
+                Value::Array(_) => JsonType::Array,
+                Value::Object(_) => JsonType::Object,
+            },
         }
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
         match *self {
             Place::Name(name) => expected.as_str() == Some(name),
+            Place::Tape(value, meter) => {
+                if value.is_text() {
+                    let text = expected.as_str();
+                    return meter.spend(1) && text.is_some_and(|text| value.is(text));
+                }
+                meter.spend(1 + value.size() as u64)
+                    && jsonschema::json::cmp::equal(&read(value), expected)
+            }
             Place::Value(value, meter) => {
                 meter.spend(1 + size(value).min(size(expected)))
                     && jsonschema::json::cmp::equal(value, expected)
@@ -147,6 +201,7 @@ impl<'a> Node<'a, Metered> for Place<'a> {
 
     fn to_value(&self) -> Cow<'a, Value> {
         match *self {
+            Place::Tape(value, _) => Cow::Owned(read(value)),
             Place::Value(value, _) => Cow::Borrowed(value),
             Place::Name(name) => Cow::Owned(Value::String(name.to_owned())),
         }
@@ -154,6 +209,7 @@ impl<'a> Node<'a, Metered> for Place<'a> {
 
     fn identity(&self) -> Option<NodeIdentity> {
         Some(match *self {
+            Place::Tape(value, _) => NodeIdentity::tagged(value.span().start, 2),
             Place::Value(value, _) => NodeIdentity::new(std::ptr::from_ref(value) as usize),
             Place::Name(name) => NodeIdentity::tagged(name.as_ptr() as usize, 1),
         })
@@ -172,45 +228,87 @@ fn size(value: &Value) -> u64 {
 }
 
 #[derive(Clone, Copy)]
+enum AllMembers<'a> {
+    Tape(tape::Value<'a>),
+    Map(&'a Map<String, Value>),
+}
+
+#[derive(Clone, Copy)]
 pub(super) struct Members<'a> {
-    map: &'a Map<String, Value>,
+    all: AllMembers<'a>,
     meter: &'a Meter,
 }
 
 impl<'a> Object<'a, Metered> for Members<'a> {
     type Node = Place<'a>;
-    type MemberName = &'a str;
+    type MemberName = Cow<'a, str>;
     type MembersIter = MembersIter<'a>;
 
     fn len(&self) -> usize {
-        self.map.len()
+        match self.all {
+            AllMembers::Tape(object) => object.members().count(),
+            AllMembers::Map(map) => map.len(),
+        }
     }
 
     fn get(&self, key: &String) -> Option<Place<'a>> {
-        let value = self.map.get(key.as_str())?;
-        self.meter
-            .spend(1)
-            .then_some(Place::Value(value, self.meter))
+        let (place, looks) = match self.all {
+            AllMembers::Tape(object) => {
+                let (mut found, mut members) = (None, 0);
+                for (name, value) in object.members() {
+                    members += 1;
+                    if name.is(key) {
+                        found = Some(value);
+                    }
+                }
+                (
+                    Place::Tape(found?, self.meter),
+                    1 + members / MEMBERS_PER_LOOK,
+                )
+            }
+            AllMembers::Map(map) => (Place::Value(map.get(key.as_str())?, self.meter), 1),
+        };
+        self.meter.spend(looks).then_some(place)
     }
 
     fn members(&self) -> MembersIter<'a> {
         MembersIter {
-            inner: self.map.iter(),
+            inner: match self.all {
+                AllMembers::Tape(object) => InnerMembers::Tape(object.members()),
+                AllMembers::Map(map) => InnerMembers::Map(map.iter()),
+            },
             meter: self.meter,
         }
     }
 }
 
+enum InnerMembers<'a> {
+    Tape(tape::Members<'a>),
+    Map(serde_json::map::Iter<'a>),
+}
+
 pub(super) struct MembersIter<'a> {
-    inner: serde_json::map::Iter<'a>,
+    inner: InnerMembers<'a>,
     meter: &'a Meter,
 }
 
 impl<'a> Iterator for MembersIter<'a> {
-    type Item = (&'a str, Place<'a>);
+    type Item = (Cow<'a, str>, Place<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (name, value) = self.inner.next()?;
+        let (name, place) = match &mut self.inner {
+            InnerMembers::Tape(members) => {
+                let (name, value) = members.next()?;
+                (name.as_text()?, Place::Tape(value, self.meter))
+            }
+            InnerMembers::Map(members) => {
+                let (name, value) = members.next()?;
+                (
+                    Cow::Borrowed(name.as_str()),
+                    Place::Value(value, self.meter),
+                )
+            }
+        };
         let share = if self.meter.has_patterns {
             PATTERN_SHARE
         } else {
@@ -218,13 +316,19 @@ impl<'a> Iterator for MembersIter<'a> {
         };
         self.meter
             .spend(1 + name.len() as u64 * share / 8)
-            .then_some((name.as_str(), Place::Value(value, self.meter)))
+            .then_some((name, place))
     }
 }
 
 #[derive(Clone, Copy)]
+enum AllItems<'a> {
+    Tape(tape::Value<'a>),
+    Slice(&'a [Value]),
+}
+
+#[derive(Clone, Copy)]
 pub(super) struct Items<'a> {
-    items: &'a [Value],
+    all: AllItems<'a>,
     meter: &'a Meter,
 }
 
@@ -233,23 +337,46 @@ impl<'a> Array<'a, Metered> for Items<'a> {
     type ElementsIter = ItemsIter<'a>;
 
     fn len(&self) -> usize {
-        self.items.len()
+        match self.all {
+            AllItems::Tape(array) => array.items().count(),
+            AllItems::Slice(items) => items.len(),
+        }
     }
 
     fn elements(&self) -> ItemsIter<'a> {
         ItemsIter {
-            inner: self.items.iter(),
+            inner: match self.all {
+                AllItems::Tape(array) => InnerItems::Tape(array.items()),
+                AllItems::Slice(items) => InnerItems::Slice(items.iter()),
+            },
             meter: self.meter,
         }
     }
 
     fn is_unique(&self) -> bool {
-        self.meter.spend(4 * self.items.len() as u64) && unique::is_unique(self.items)
+        match self.all {
+            AllItems::Tape(array) => {
+                let spent = self.meter.spend(4 * array.size() as u64);
+                let items = read(array);
+                spent
+                    && items
+                        .as_array()
+                        .is_none_or(|items| unique::is_unique(items))
+            }
+            AllItems::Slice(items) => {
+                self.meter.spend(4 * items.len() as u64) && unique::is_unique(items)
+            }
+        }
     }
 }
 
+enum InnerItems<'a> {
+    Tape(tape::Items<'a>),
+    Slice(std::slice::Iter<'a, Value>),
+}
+
 pub(super) struct ItemsIter<'a> {
-    inner: std::slice::Iter<'a, Value>,
+    inner: InnerItems<'a>,
     meter: &'a Meter,
 }
 
@@ -257,9 +384,10 @@ impl<'a> Iterator for ItemsIter<'a> {
     type Item = Place<'a>;
 
     fn next(&mut self) -> Option<Place<'a>> {
-        let value = self.inner.next()?;
-        self.meter
-            .spend(1)
-            .then_some(Place::Value(value, self.meter))
+        let place = match &mut self.inner {
+            InnerItems::Tape(items) => Place::Tape(items.next()?, self.meter),
+            InnerItems::Slice(items) => Place::Value(items.next()?, self.meter),
+        };
+        self.meter.spend(1).then_some(place)
     }
 }
