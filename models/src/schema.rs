@@ -425,8 +425,6 @@ fn is_rounded(value: Value<'_>) -> bool {
 
 /// Members of one object that may be compared with each other.
 const PLAIN_MEMBERS_MAX: usize = 16;
-/// A number of more characters may lose digits, or be beyond a double.
-const PLAIN_NUMBER_MAX: usize = 15;
 
 /// How deep the value is nested, 0 for a plain one; and whether each reader makes the same of it: no name
 /// twice, no half of a surrogate pair, no number that loses digits.
@@ -435,7 +433,7 @@ fn survey(value: Value<'_>) -> (u32, bool) {
     walk(value, |value, depth| {
         deepest = deepest.max(depth);
         is_plain &= match value.kind() {
-            ValueKind::Number => value.raw().len() <= PLAIN_NUMBER_MAX,
+            ValueKind::Number => !loses_digits(value.raw()),
             ValueKind::Text => is_plain_text(value),
             ValueKind::Object => has_plain_names(value),
             _ => true,

@@ -1,9 +1,11 @@
 //! Schemas as peers write them, and as nobody should.
 
+use jsonschema::Draft;
 use mcpsim_traces::scan::Scanner;
 use mcpsim_traces::tape::Value;
+use proptest::prelude::*;
 
-use super::{Fit, INSTANCE_MAX, Reading, SCHEMA_MAX, Schemas, Validity, Why};
+use super::{Fit, INSTANCE_MAX, Reading, SCHEMA_MAX, Schemas, Validity, Why, survey};
 
 /// So much of the machine's stack has to do, whatever a peer sends.
 const STACK: usize = 1 << 20;
@@ -336,4 +338,74 @@ fn words_are_short_and_escaped() {
     };
     assert!(words.chars().count() <= 8 * super::WORDS_MAX, "{words}");
     assert!(!words.contains('\u{1b}'), "{words}");
+}
+
+/// One schema for each way in which the validator looks at a value.
+const KEYWORDS: &[&str] = &[
+    r#"{"type":["integer","string"]}"#,
+    r#"{"enum":[1,"a","\n",null,[1],{"a":1}]}"#,
+    r#"{"const":{"a":[1,2.0]}}"#,
+    r#"{"minimum":-1,"multipleOf":0.5,"maximum":2}"#,
+    r#"{"minLength":1,"maxLength":2,"pattern":"^[a-c]"}"#,
+    r#"{"items":{"type":"number"},"minItems":1,"maxItems":2,"uniqueItems":true}"#,
+    r#"{"prefixItems":[{"type":"string"}],"items":false}"#,
+    r#"{"contains":{"const":1},"minContains":2}"#,
+    r##"{"properties":{"a":{"type":"string"},"b":{"$ref":"#"}},"required":["a"]}"##,
+    r#"{"additionalProperties":{"type":"integer"},"patternProperties":{"^a":true}}"#,
+    r#"{"propertyNames":{"maxLength":1},"minProperties":1,"maxProperties":2}"#,
+    r#"{"anyOf":[{"type":"string"},{"not":{"required":["a"]}}]}"#,
+    r#"{"if":{"type":"object"},"then":{"required":["b"]},"else":{"type":"null"}}"#,
+    r#"{"unevaluatedProperties":false,"properties":{"a":true}}"#,
+    r#"{"dependentRequired":{"a":["b"]}}"#,
+];
+
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(serde_json::Value::from),
+        (-3i64..4).prop_map(serde_json::Value::from),
+        (-4i32..5).prop_map(|half| serde_json::Value::from(f64::from(half) / 2.0)),
+        "[a-c\n\"é]{0,3}".prop_map(serde_json::Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            proptest::collection::btree_map("[a-c]{1,2}", inner, 0..4)
+                .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// A value fits as it lies in its frame exactly where it fits as a tree.
+    #[test]
+    fn values_fit_as_they_stand(value in json(), schema in proptest::sample::select(KEYWORDS)) {
+        let text = value.to_string();
+        let schema = read(schema, |schema| Schemas::default().intern(schema)).expect("a schema");
+        let draft = Draft::Draft202012;
+        let (stands, is_plain, as_tree) = read(&text, |here| {
+            let as_tree = schema.fit_as(draft, Some(here), &value);
+            (schema.fits_as_it_stands(draft, here), survey(here).1, as_tree)
+        });
+        prop_assert!(is_plain);
+        prop_assert_eq!(stands, as_tree == Fit::Fits, "{} {:?}", text, as_tree);
+    }
+}
+
+/// What readers may take for different things is not judged as it stands.
+#[test]
+fn what_is_read_in_different_ways_is_not_plain() {
+    for text in [
+        r#"{"a":1,"a":2}"#,
+        r#"[{"a":1,"\u0061":2}]"#,
+        r#""\ud800""#,
+        "1e999",
+        "123456789012345678901",
+    ] {
+        assert!(!read(text, |value| survey(value).1), "{text}");
+    }
+    for text in [r#"{"a":1,"b":{"a":2}}"#, r#"["a\n","a\"b"]"#, "-1.5e3"] {
+        assert!(read(text, |value| survey(value).1), "{text}");
+    }
+    assert_eq!(read("[[1],2]", |value| survey(value).0), 2);
 }
