@@ -1255,12 +1255,8 @@ impl Part {
         unread.retain(|old| *old != id && self.unread_at(*old).is_some());
         unread.push(id);
         if unread.len() > UNREAD_MAX {
-            let age = |id: &Key| {
-                self.find_own(*id)
-                    .map(|at| (self.own[at].answer.0, self.own[at].frame))
-            };
-            let oldest = (0..unread.len()).min_by_key(|&at| age(&unread[at]).unwrap_or_default());
-            let old = unread.remove(oldest.unwrap_or(0));
+            // The first has waited longest: each is put in when its answer goes out.
+            let old = unread.remove(0);
             if let Ok(at) = self.find_own(old) {
                 self.set(flag::EVICTED);
                 self.drop_own(at);

@@ -38,7 +38,7 @@
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::message::{Kind, Revision, ordered};
-use mcpsim_traces::tape::{Value, ValueKind};
+use mcpsim_traces::tape::{self, Value, ValueKind};
 
 use crate::deep::Frame;
 use crate::ledger::{Cx, Seen, bit};
@@ -555,7 +555,9 @@ impl<'a> Walk<'a> {
     #[inline]
     fn find_plain(&self, def: &'static Def, name: &[u8]) -> Option<usize> {
         def.members.iter().position(|member| {
-            member.name.as_bytes() == name && self.every(member.from, member.until)
+            member.name.len() == name.len()
+                && tape::is_same(member.name.as_bytes(), name)
+                && self.every(member.from, member.until)
         })
     }
 

@@ -74,7 +74,7 @@ impl Run {
         }
     }
 
-    fn from_world(&self) -> Vec<Finding> {
+    fn judged_by_the_world(&self) -> Vec<Finding> {
         let mut again = Again::new(&self.header);
         let mut scanner = Scanner::new();
         for event in &self.events {
@@ -84,7 +84,7 @@ impl Run {
         again.monitor().findings().to_vec()
     }
 
-    fn from_outside(&self, vantage: Vantage) -> Vec<Finding> {
+    fn judged_outside(&self, vantage: Vantage) -> Vec<Finding> {
         let mut log = EndLog::new(&self.header, vantage, None, FINDINGS_MAX);
         let mut scanner = Scanner::new();
         for event in &self.events {
@@ -158,8 +158,8 @@ fn worlds(counts: &mut BTreeMap<&'static str, Count>) -> Vec<String> {
     for (scenario, fault) in faulty.chain(clean) {
         for index in 0..RUNS {
             let run = Run::new(scenario, fault, derive_seed(17, index));
-            let world = run.from_world();
-            let outside = |vantage| run.from_outside(vantage);
+            let world = run.judged_by_the_world();
+            let outside = |vantage| run.judged_outside(vantage);
             wrong.extend(compare(&run.name, &world, outside, counts));
         }
     }

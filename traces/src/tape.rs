@@ -278,7 +278,7 @@ impl<'a> Value<'a> {
             return self.spells(text.as_bytes());
         }
         // Most names are told apart by their lengths.
-        (node.end - node.start) as usize == text.len() + 2 && self.inner() == text.as_bytes()
+        (node.end - node.start) as usize == text.len() + 2 && is_same(self.inner(), text.as_bytes())
     }
 
     /// What stands between the quotes of a string.
@@ -406,6 +406,22 @@ impl<'a> Value<'a> {
     #[inline]
     pub fn size(self) -> usize {
         (self.node().next - self.at) as usize
+    }
+}
+
+/// Whether two names are the same, which have the same length: two words each decide on most of them.
+#[inline]
+pub fn is_same(one: &[u8], other: &[u8]) -> bool {
+    match one.len() {
+        8..=16 => {
+            one.first_chunk::<8>() == other.first_chunk::<8>()
+                && one.last_chunk::<8>() == other.last_chunk::<8>()
+        }
+        4..=7 => {
+            one.first_chunk::<4>() == other.first_chunk::<4>()
+                && one.last_chunk::<4>() == other.last_chunk::<4>()
+        }
+        _ => one == other,
     }
 }
 
