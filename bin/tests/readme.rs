@@ -62,6 +62,11 @@ fn console_blocks_show_what_is_printed() {
     for (arguments, output) in shown {
         let ran = mcpsim(&arguments, folder.path());
         let printed = String::from_utf8(ran.stdout).expect("text");
+        // What could not be used shows nothing: a file whose name has changed, say.
+        assert!(
+            matches!(ran.status.code(), Some(0 | 1)),
+            "mcpsim {arguments}: {printed}"
+        );
         if update {
             let old = format!("```console\n$ mcpsim {arguments}\n{output}```");
             text = text.replace(
