@@ -188,10 +188,11 @@ fn metadata(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     let Some(payload) = frame.payload.filter(|_| frame.message.kind != Kind::Error) else {
         return;
     };
-    if payload.get("_meta").is_some_and(|meta| !meta.is_object()) {
+    let meta = payload.get("_meta");
+    if meta.is_some_and(|meta| !meta.is_object()) {
         return;
     }
-    let related = payload.path(&["_meta", RELATED]);
+    let related = meta.and_then(|meta| meta.get(RELATED));
     if related.is_some() {
         cx.ledger.saw(bit(When::META) | bit(When::TASK));
         if let Some(related) = related.filter(|_| is_own_place(frame)) {
