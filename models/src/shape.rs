@@ -38,7 +38,7 @@
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::message::{Kind, Revision, ordered};
-use mcpsim_traces::tape::{self, Value, ValueKind};
+use mcpsim_traces::tape::{Value, ValueKind};
 
 use crate::deep::Frame;
 use crate::ledger::{Cx, Seen, bit};
@@ -543,22 +543,9 @@ impl<'a> Walk<'a> {
     /// The entry for a member of that name.
     #[inline]
     fn find(&self, def: &'static Def, name: Value<'a>) -> Option<usize> {
-        let raw = name.raw();
-        let inner = &raw[1..raw.len() - 1];
-        let found = self.find_plain(def, inner);
-        if found.is_none() && inner.contains(&b'\\') {
-            return self.find_plain(def, &name.as_bytes()?);
-        }
-        found
-    }
-
-    #[inline]
-    fn find_plain(&self, def: &'static Def, name: &[u8]) -> Option<usize> {
-        def.members.iter().position(|member| {
-            member.name.len() == name.len()
-                && tape::is_same(member.name.as_bytes(), name)
-                && self.every(member.from, member.until)
-        })
+        def.members
+            .iter()
+            .position(|member| name.is(member.name) && self.every(member.from, member.until))
     }
 
     #[inline]

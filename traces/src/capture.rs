@@ -50,6 +50,8 @@ pub struct CaptureFrame<'a> {
     pub from: Role,
     /// Its bytes, without the LF; a CR before that is part of them.
     pub raw: &'a [u8],
+    /// It is known to be UTF-8: it stood there as text.
+    pub is_utf8: bool,
     /// Whether an LF was sent after it (`"eol":""` says no).
     pub has_eol: bool,
     /// Its true size, where a long text was left out: whoever plays it again grows a text to that.
@@ -507,6 +509,8 @@ impl<'a> Values<'a, '_> {
         Ok(CaptureFrame {
             from,
             raw,
+            // A half of a surrogate pair was refused before.
+            is_utf8: spans.raw.is_there(),
             has_eol,
             pad_to: integer(self.text, spans.pad_to)?,
             cut_from_bytes: integer(self.text, spans.cut_from_bytes)?,

@@ -45,43 +45,13 @@ pub fn classify(line: &[u8], scanner: &mut Scanner) -> Classified {
     if simdutf8::basic::from_utf8(line).is_err() {
         frame.conditions.insert(Condition::NotUtf8);
     }
-    let mut end = line.len();
-    if line.last() == Some(&b'\r') {
-        frame.conditions.insert(Condition::CarriageReturn);
-        end -= 1;
-    }
-    let mut start = 0;
-    if line.starts_with(b"\xEF\xBB\xBF") {
-        frame.conditions.insert(Condition::ByteOrderMark);
-        start = 3.min(end);
-    }
-    // Offsets stay those of the line itself.
-    let text = &line[..end];
-    let first = white(text, start);
-    scanner.reset();
-    let fault = match text.get(first) {
-        None => {
-            frame.conditions.insert(Condition::Blank);
-            None
-        }
-        Some(b'{') => frame.object(text, first, scanner).err(),
-        Some(b'[') => frame.batch(text, first, scanner).err(),
-        Some(_) => frame.scalar(text, first, scanner).err(),
-    };
-    if let Some(fault) = &fault {
-        frame.not_json(text, first, fault);
-    }
-    if scanner.depth_max() > DEPTH_USUAL_MAX {
-        frame.conditions.insert(Condition::DeeplyNested);
-    }
-    if scanner.saw_lone_surrogate() {
-        frame.conditions.insert(Condition::LoneSurrogate);
-    }
-    Classified {
-        message: frame.message(),
-        spans: frame.spans,
-        fault,
-    }
+    frame.classify(line, scanner)
+}
+
+/// As [`classify`], for a line that somebody has found to be UTF-8 already.
+pub fn classify_utf8(line: &[u8], scanner: &mut Scanner) -> Classified {
+    debug_assert!(simdutf8::basic::from_utf8(line).is_ok(), "the caller knows");
+    Frame::default().classify(line, scanner)
 }
 
 /// The members of a top-level array, as byte ranges of the line; ends early where the array is not
@@ -160,6 +130,46 @@ struct Payload {
 type Scan = Result<usize, Fault>;
 
 impl Frame {
+    fn classify(mut self, line: &[u8], scanner: &mut Scanner) -> Classified {
+        let mut end = line.len();
+        if line.last() == Some(&b'\r') {
+            self.conditions.insert(Condition::CarriageReturn);
+            end -= 1;
+        }
+        let mut start = 0;
+        if line.starts_with(b"\xEF\xBB\xBF") {
+            self.conditions.insert(Condition::ByteOrderMark);
+            start = 3.min(end);
+        }
+        // Offsets stay those of the line itself.
+        let text = &line[..end];
+        let first = white(text, start);
+        scanner.reset();
+        let fault = match text.get(first) {
+            None => {
+                self.conditions.insert(Condition::Blank);
+                None
+            }
+            Some(b'{') => self.object(text, first, scanner).err(),
+            Some(b'[') => self.batch(text, first, scanner).err(),
+            Some(_) => self.scalar(text, first, scanner).err(),
+        };
+        if let Some(fault) = &fault {
+            self.not_json(text, first, fault);
+        }
+        if scanner.depth_max() > DEPTH_USUAL_MAX {
+            self.conditions.insert(Condition::DeeplyNested);
+        }
+        if scanner.saw_lone_surrogate() {
+            self.conditions.insert(Condition::LoneSurrogate);
+        }
+        Classified {
+            message: self.message(),
+            spans: self.spans,
+            fault,
+        }
+    }
+
     fn object(&mut self, text: &[u8], at: usize, scanner: &mut Scanner) -> Result<(), Fault> {
         let end = scanner.object(text, at, |scanner, name, at| {
             self.member(text, name, at, scanner)
@@ -725,7 +735,7 @@ fn with_text(text: &[u8], at: usize, end: usize, use_text: impl FnOnce(&[u8])) {
         return;
     }
     let inner = &text[at + 1..end - 1];
-    if !inner.contains(&b'\\') {
+    if memchr::memchr(b'\\', inner).is_none() {
         return use_text(inner);
     }
     let mut plain = Vec::with_capacity(inner.len());

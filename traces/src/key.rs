@@ -37,6 +37,26 @@ enum Tag {
     Fraction,
 }
 
+/// The first eight bytes of a text as one number, zeros after a shorter one.
+#[inline]
+pub(crate) fn word_of(text: &[u8]) -> u64 {
+    let length = text.len();
+    if let Some(word) = text.first_chunk() {
+        return u64::from_le_bytes(*word);
+    }
+    // The first and the last bytes overlap, and say the same where they do.
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u64::from(first) | u64::from(last) << (8 * (length - 4));
+    }
+    match *text {
+        [] => 0,
+        [one] => one.into(),
+        [one, two] => u64::from(one) | u64::from(two) << 8,
+        [one, two, three, ..] => u64::from(one) | u64::from(two) << 8 | u64::from(three) << 16,
+    }
+}
+
 /// What kind of JSON value a [`Key`] stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyType {
@@ -97,15 +117,10 @@ impl Key {
     /// The key of a string, given without quotes and with its escapes resolved.
     pub fn text(bytes: &[u8]) -> Key {
         if bytes.len() <= 14 {
-            let (mut head, mut tail) = ([0; 8], [0; 8]);
-            head[0] = Tag::ShortText as u8;
-            head[1] = bytes.len() as u8;
-            let split = bytes.len().min(6);
-            head[2..2 + split].copy_from_slice(&bytes[..split]);
-            tail[..bytes.len() - split].copy_from_slice(&bytes[split..]);
+            let (first, rest) = bytes.split_at(bytes.len().min(6));
             return Key {
-                head: u64::from_le_bytes(head),
-                tail: u64::from_le_bytes(tail),
+                head: word_of(first) << 16 | (bytes.len() as u64) << 8 | Tag::ShortText as u64,
+                tail: word_of(rest),
             };
         }
         Key::hashed(Tag::LongText, bytes)

@@ -1,5 +1,7 @@
 //! JSON grammar over bytes (RFC 8259): finds where values end, strictly, without recursion and without a tree.
 
+use wide::u8x16;
+
 use crate::tape::{Tape, Value, ValueKind};
 
 /// Why bytes are not JSON, and where.
@@ -148,7 +150,7 @@ impl Scanner {
                 None => return fault(at, FaultKind::End),
                 Some(b'"') => {
                     let end = self.string(bytes, at)?;
-                    self.tape.text(at, end, self.is_escaped);
+                    self.tape.text(bytes, at, end, self.is_escaped);
                     end
                 }
                 Some(b'{') => {
@@ -218,7 +220,7 @@ impl Scanner {
     fn member_name(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
         expect(bytes, at, b'"')?;
         let end = self.string(bytes, at)?;
-        self.tape.text(at, end, self.is_escaped);
+        self.tape.name(bytes, at, end, self.is_escaped);
         let colon = white(bytes, end);
         expect(bytes, colon, b':')?;
         Ok(white(bytes, colon + 1))
@@ -256,7 +258,7 @@ impl Scanner {
             }
             break;
         }
-        while let Some(block) = bytes.get(at..at + BLOCK + 1) {
+        while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             match self.string_block(bytes, at, block)? {
                 Block::Ended(end) => return Ok(end),
                 Block::Passed(next) => at = next,
@@ -275,8 +277,13 @@ impl Scanner {
 
     /// One block of a string, and the byte after it: all its special bytes from one mask.
     #[inline]
-    fn string_block(&mut self, bytes: &[u8], at: usize, block: &[u8]) -> Scan<Block> {
-        let mut mask = special_mask(block);
+    fn string_block(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        block: &[u8; BLOCK + 1],
+    ) -> Scan<Block> {
+        let mut mask = special_mask(block.first_chunk().expect("it is longer"));
         while mask != 0 {
             let hit = mask.trailing_zeros() as usize;
             let taken = match block[hit] {
@@ -312,24 +319,26 @@ impl Scanner {
     ) -> Scan<(usize, usize)> {
         let mut at = at + 1;
         // Plain text is never longer than its source; runs are copied in whole steps.
-        let room = bytes.len().saturating_sub(at) + STEP;
+        let room = bytes.len().saturating_sub(at) + ROOM;
         if out.len() < room {
             out.resize(room, 0);
         }
         let mut length = 0;
+        let mut tail = [0; ROOM];
         loop {
-            if let Some(block) = bytes.get(at..at + BLOCK + STEP) {
-                let (taken, plain, hit) = plain_block(block, &mut out[length..]);
-                at += taken;
-                length += plain;
-                if !hit {
-                    continue;
-                }
-            } else {
-                let end = special(bytes, at);
-                out[length..length + end - at].copy_from_slice(&bytes[at..end]);
-                length += end - at;
-                at = end;
+            let rest = &bytes[at..];
+            let window = rest.first_chunk().unwrap_or_else(|| {
+                // The zeros after the text are control characters, at which every run ends.
+                tail[..rest.len()].copy_from_slice(rest);
+                tail[rest.len()..].fill(0);
+                &tail
+            });
+            let target = out[length..].first_chunk_mut().expect("there is room");
+            let (taken, plain, hit) = plain_block(window, target);
+            at += taken;
+            length += plain;
+            if !hit {
+                continue;
             }
             match bytes.get(at) {
                 None => return fault(at, FaultKind::End),
@@ -405,7 +414,7 @@ impl Scanner {
         loop {
             expect(bytes, at, b'"')?;
             let end = self.string(bytes, at)?;
-            self.tape.text(at, end, self.is_escaped);
+            self.tape.name(bytes, at, end, self.is_escaped);
             let name = &bytes[at + 1..end - 1];
             let colon = white(bytes, end);
             expect(bytes, colon, b':')?;
@@ -464,76 +473,70 @@ const BLOCK: usize = 64;
 /// Bytes that are copied at once, more than are needed.
 const STEP: usize = 16;
 
+/// A block, and what copying whole steps from its last bytes reads or writes behind it. Offsets are kept below
+/// twice a block, so that the compiler sees that they lie within and checks no more.
+const ROOM: usize = 3 * BLOCK;
+
 /// Copies a block of a string, with its escapes of one character resolved, up to the first special
 /// byte that is no such escape. Frames inside a capture have an escape every few bytes: they are
 /// found by one mask of the block, so that no branch depends on where they are. Returns the bytes
 /// taken, the bytes of plain text, and whether a special byte was the end.
 #[inline(never)]
-fn plain_block(block: &[u8], out: &mut [u8]) -> (usize, usize, bool) {
+fn plain_block(window: &[u8; ROOM], out: &mut [u8; ROOM]) -> (usize, usize, bool) {
     let (mut taken, mut length) = (0, 0);
-    let mut mask = special_mask(block);
+    let mut mask = special_mask(window.first_chunk().expect("it is longer"));
     while mask != 0 {
         let hit = mask.trailing_zeros() as usize;
-        copy_run(&block[taken..], &mut out[length..], hit - taken);
+        copy_run(window, taken, out, length, hit - taken);
         length += hit - taken;
         taken = hit;
-        let plain = match block[hit] {
-            b'\\' => PLAIN[usize::from(block[hit + 1])],
+        let plain = match window[hit] {
+            b'\\' => PLAIN[usize::from(window[hit + 1])],
             _ => 0,
         };
         if plain == 0 {
             return (taken, length, true);
         }
-        out[length] = plain;
+        out[length % (2 * BLOCK)] = plain;
         length += 1;
         taken += 2;
         // The escaped byte may be marked, too.
         mask &= u64::MAX.checked_shl(taken as u32).unwrap_or(0);
     }
     if taken < BLOCK {
-        copy_run(&block[taken..], &mut out[length..], BLOCK - taken);
+        copy_run(window, taken, out, length, BLOCK - taken);
         length += BLOCK - taken;
         taken = BLOCK;
     }
     (taken, length, false)
 }
 
-/// Copies `run` bytes and, up to a whole step, some more.
+/// Copies `run` bytes, at most a block, and up to a whole step some more.
 #[inline]
-fn copy_run(source: &[u8], target: &mut [u8], run: usize) {
-    let mut at = 0;
-    loop {
-        target[at..at + STEP].copy_from_slice(&source[at..at + STEP]);
-        at += STEP;
-        if at >= run {
-            return;
-        }
+fn copy_run(window: &[u8; ROOM], from: usize, out: &mut [u8; ROOM], to: usize, run: usize) {
+    let (from, to) = (from % (2 * BLOCK), to % (2 * BLOCK));
+    out[to..to + STEP].copy_from_slice(&window[from..from + STEP]);
+    if run <= STEP {
+        return;
+    }
+    for at in [STEP, 2 * STEP, 3 * STEP] {
+        out[to + at..to + at + STEP].copy_from_slice(&window[from + at..from + at + STEP]);
     }
 }
 
-/// A bit for each quote, backslash and control character among the first 64 bytes. Written so that
-/// compilers make vector code of the first loop on any machine; what comes of it, a square of bits
-/// that lies on its side, is turned over its diagonal.
+/// A bit for each quote, backslash and control character among 64 bytes.
 #[inline]
-fn special_mask(block: &[u8]) -> u64 {
-    let mut marks = [0u8; BLOCK];
-    for (mark, &byte) in marks.iter_mut().zip(&block[..BLOCK]) {
-        *mark = u8::from((byte == b'"') | (byte == b'\\') | (byte < 0x20));
+fn special_mask(block: &[u8; BLOCK]) -> u64 {
+    let mut mask = 0;
+    for (part, bytes) in block.as_chunks().0.iter().enumerate() {
+        let bytes = u8x16::new(*bytes);
+        let last_control = u8x16::splat(0x1F);
+        let marks = bytes.simd_eq(u8x16::splat(b'"'))
+            | bytes.simd_eq(u8x16::splat(b'\\'))
+            | bytes.simd_eq(bytes.min(last_control));
+        mask |= u64::from(marks.to_bitmask()) << (16 * part);
     }
-    let mut square = 0;
-    for (row, marks) in marks.chunks_exact(WORD).enumerate() {
-        let marks = u64::from_le_bytes(marks.try_into().expect("a word was asked for"));
-        square |= marks << row;
-    }
-    for (shift, mask) in [
-        (7, 0x00AA_00AA_00AA_00AA),
-        (14, 0x0000_CCCC_0000_CCCC),
-        (28, 0x0000_0000_F0F0_F0F0),
-    ] {
-        let swap = (square ^ square >> shift) & mask;
-        square ^= swap ^ swap << shift;
-    }
-    square
+    mask
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;

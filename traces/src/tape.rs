@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::classify::key_of;
-use crate::key::{Key, KeyType};
+use crate::key::{Key, KeyType, word_of};
 use crate::message::ordered;
 use crate::scan::{PLAIN, unescape};
 
@@ -56,6 +56,41 @@ struct Node {
     kind: ValueKind,
     /// A string with escapes: its text is not what stands there.
     is_escaped: bool,
+    /// Of a string: the first bytes between its quotes ([`word_of`]). Of an object: a bit for each name in it
+    /// ([`bit_of`]), so that most members that are not there are not looked for.
+    word: u64,
+}
+
+impl Node {
+    /// Whether what stands between the quotes of a string is that text, which begins with that word.
+    #[inline]
+    fn spells_plainly(&self, bytes: &[u8], text: &[u8], word: u64) -> bool {
+        // Most names are told apart by their lengths.
+        (self.end - self.start) as usize == text.len() + 2
+            && self.word == word
+            && (text.len() <= 8 || bytes[self.start as usize + 9..][..text.len() - 8] == text[8..])
+    }
+}
+
+/// One bit of 64 for a name with that beginning.
+#[inline]
+fn bit_of(word: u64) -> u64 {
+    // An odd number without a pattern: the highest bits of the product depend on every byte.
+    1 << (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+}
+
+/// The beginning of the string whose quotes are at `start` and before `end`.
+#[inline]
+fn word_at(bytes: &[u8], start: usize, end: usize) -> u64 {
+    let length = end - start - 2;
+    let Some(word) = bytes[start + 1..].first_chunk() else {
+        return word_of(&bytes[start + 1..end - 1]);
+    };
+    let word = u64::from_le_bytes(*word);
+    match length {
+        0..8 => word & !(u64::MAX << (8 * length)),
+        _ => word,
+    }
 }
 
 /// The values of one text, in the order in which they stand there.
@@ -97,17 +132,35 @@ impl Tape {
             next: self.nodes.len() as u32 + 1,
             kind,
             is_escaped: false,
+            word: 0,
         });
         self.is_cut |= self.nodes.len() >= NODES_MAX;
     }
 
+    /// A string of these bytes.
     #[inline]
-    pub(crate) fn text(&mut self, start: usize, end: usize, is_escaped: bool) {
+    pub(crate) fn text(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
         if self.is_on && !self.is_cut {
             self.push(ValueKind::Text, start, end);
             if let Some(node) = self.nodes.last_mut() {
                 node.is_escaped = is_escaped;
+                node.word = word_at(bytes, start, end);
             }
+        }
+    }
+
+    /// The name of a member of the object that was opened last.
+    #[inline]
+    pub(crate) fn name(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
+        self.text(bytes, start, end, is_escaped);
+        if let (Some(name), Some(&object)) = (self.nodes.last(), self.open.last()) {
+            // An escaped name may be any.
+            let bit = if is_escaped {
+                u64::MAX
+            } else {
+                bit_of(name.word)
+            };
+            self.nodes[object as usize].word |= bit;
         }
     }
 
@@ -277,8 +330,7 @@ impl<'a> Value<'a> {
         if node.is_escaped {
             return self.spells(text.as_bytes());
         }
-        // Most names are told apart by their lengths.
-        (node.end - node.start) as usize == text.len() + 2 && is_same(self.inner(), text.as_bytes())
+        node.spells_plainly(self.text, text.as_bytes(), word_of(text.as_bytes()))
     }
 
     /// What stands between the quotes of a string.
@@ -388,16 +440,34 @@ impl<'a> Value<'a> {
     /// The member of that name: the last one, where there are several.
     #[inline]
     pub fn get(self, name: &str) -> Option<Value<'a>> {
-        let mut found = None;
-        for (known, value) in self.members() {
-            if known.is(name) {
-                found = Some(value);
-            }
+        let (node, word) = (self.node(), word_of(name.as_bytes()));
+        if node.kind != ValueKind::Object || node.word & bit_of(word) == 0 {
+            return None;
         }
-        found
+        self.find(name.as_bytes(), word)
+    }
+
+    /// The member of that name, which begins with that word.
+    fn find(self, name: &[u8], word: u64) -> Option<Value<'a>> {
+        let (mut at, end) = (self.at + 1, self.node().next);
+        let mut found = None;
+        while at < end {
+            let known = self.with(at);
+            let node = known.node();
+            let is_it = match node.is_escaped {
+                false => node.spells_plainly(self.text, name, word),
+                true => known.spells(name),
+            };
+            if is_it {
+                found = Some(at + 1);
+            }
+            at = self.with(at + 1).node().next;
+        }
+        found.map(|at| self.with(at))
     }
 
     /// The member of a member …, by their names.
+    #[inline]
     pub fn path(self, names: &[&str]) -> Option<Value<'a>> {
         names.iter().try_fold(self, |value, name| value.get(name))
     }
@@ -406,22 +476,6 @@ impl<'a> Value<'a> {
     #[inline]
     pub fn size(self) -> usize {
         (self.node().next - self.at) as usize
-    }
-}
-
-/// Whether two names are the same, which have the same length: two words each decide on most of them.
-#[inline]
-pub fn is_same(one: &[u8], other: &[u8]) -> bool {
-    match one.len() {
-        8..=16 => {
-            one.first_chunk::<8>() == other.first_chunk::<8>()
-                && one.last_chunk::<8>() == other.last_chunk::<8>()
-        }
-        4..=7 => {
-            one.first_chunk::<4>() == other.first_chunk::<4>()
-                && one.last_chunk::<4>() == other.last_chunk::<4>()
-        }
-        _ => one == other,
     }
 }
 

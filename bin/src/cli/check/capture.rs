@@ -17,7 +17,7 @@ use crate::models::{
 use crate::traces::capture::{
     CaptureEvent, CaptureFrame, CaptureLine, CaptureReader, CaptureWhat, EventKind, Opening,
 };
-use crate::traces::classify::classify;
+use crate::traces::classify::{classify, classify_utf8};
 use crate::traces::event::{FrameNo, LinkKind, Role, Stream};
 use crate::traces::file::{Party, PartyRole};
 use crate::traces::judge::{Ending, Finding, Vantage, Verdict};
@@ -195,7 +195,10 @@ impl<'a> Sessions<'a> {
         let text = &frame.raw[place];
         // Taken out while the observer looks at what it wrote down.
         let mut scanner = std::mem::take(&mut self.scanner);
-        let found = classify(text, &mut scanner);
+        let found = match frame.is_utf8 {
+            true => classify_utf8(text, &mut scanner),
+            false => classify(text, &mut scanner),
+        };
         self.begin_again(line, &found.message);
         let seen = Seen {
             frame: self.frame,
@@ -254,6 +257,10 @@ impl<'a> Sessions<'a> {
     }
 
     fn observer(&mut self, line: &CaptureLine<'_>) -> &mut Observer {
+        // Most captures name nothing.
+        if line.session.is_none() && line.stream.is_none() && self.nameless().is_some() {
+            return self.nameless().expect("it is there");
+        }
         let session = &*self.session_of(line);
         if !self.observers.contains_key(session) {
             let streams = if line.stream.is_some() {
@@ -272,6 +279,14 @@ impl<'a> Sessions<'a> {
         self.observers
             .get_mut(session)
             .expect("it was put in just now")
+    }
+
+    /// The session without a name, where there is one.
+    #[inline]
+    fn nameless(&mut self) -> Option<&mut Observer> {
+        // An empty name is the least of all.
+        let first = self.observers.first_entry()?;
+        first.key().is_empty().then(|| first.into_mut())
     }
 
     /// A session is over: keeps what came of it.
