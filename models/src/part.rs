@@ -490,16 +490,18 @@ impl Part {
     }
 
     fn forget_read_answers(&mut self) {
-        for id in std::mem::take(&mut self.rare().unread) {
+        let mut unread = std::mem::take(&mut self.rare().unread);
+        unread.retain(|&id| {
             let Some(at) = self.unread_at(id) else {
-                continue;
+                return false;
             };
-            if self.own[at].answer.0 <= self.lo {
+            let is_unread = self.own[at].answer.0 > self.lo;
+            if !is_unread {
                 self.drop_own(at);
-            } else {
-                self.rare().unread.push(id);
             }
-        }
+            is_unread
+        });
+        self.rare().unread = unread;
     }
 
     /// The own request with that id, where its answer may be unread.
@@ -1252,8 +1254,11 @@ impl Part {
     /// The answer to that request went to the party, which may not have read it yet.
     fn note_unread(&mut self, id: Key) {
         let mut unread = std::mem::take(&mut self.rare().unread);
-        unread.retain(|old| *old != id && self.unread_at(*old).is_some());
+        unread.retain(|old| *old != id);
         unread.push(id);
+        if unread.len() > UNREAD_MAX {
+            unread.retain(|old| self.unread_at(*old).is_some());
+        }
         if unread.len() > UNREAD_MAX {
             // The first has waited longest: each is put in when its answer goes out.
             let old = unread.remove(0);

@@ -241,22 +241,17 @@ impl Scanner {
     pub fn string(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
         let mut at = at + 1;
         self.is_escaped = false;
-        // Most strings are names: they end in the first word or two.
-        for _ in 0..2 {
-            let Some(chunk) = bytes.get(at..at + WORD) else {
-                break;
-            };
-            let word = u64::from_le_bytes(chunk.try_into().expect("a word was asked for"));
-            let hits = special_bits(word);
-            if hits == 0 {
-                at += WORD;
-                continue;
+        // Most strings are names, and end in the first step.
+        if let Some(step) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            let mask = special_step(step);
+            if mask == 0 {
+                at += STEP;
+            } else {
+                at += mask.trailing_zeros() as usize;
+                if bytes[at] == b'"' {
+                    return Ok(at + 1);
+                }
             }
-            let hit = at + hits.trailing_zeros() as usize / 8;
-            if bytes[hit] == b'"' {
-                return Ok(hit + 1);
-            }
-            break;
         }
         while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             match self.string_block(bytes, at, block)? {
@@ -277,12 +272,7 @@ impl Scanner {
 
     /// One block of a string, and the byte after it: all its special bytes from one mask.
     #[inline]
-    fn string_block(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        block: &[u8; BLOCK + 1],
-    ) -> Scan<Block> {
+    fn string_block(&mut self, bytes: &[u8], at: usize, block: &[u8; BLOCK + 1]) -> Scan<Block> {
         let mut mask = special_mask(block.first_chunk().expect("it is longer"));
         while mask != 0 {
             let hit = mask.trailing_zeros() as usize;
@@ -444,6 +434,10 @@ fn expect(bytes: &[u8], at: usize, byte: u8) -> Scan<()> {
 /// The first offset from `at` that is not JSON white space.
 #[inline]
 pub fn white(bytes: &[u8], mut at: usize) -> usize {
+    // Most JSON on wires has none.
+    if bytes.get(at).is_some_and(|&byte| byte > b' ') {
+        return at;
+    }
     while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
         at += 1;
     }
@@ -501,7 +495,7 @@ fn plain_block(window: &[u8; ROOM], out: &mut [u8; ROOM]) -> (usize, usize, bool
         length += 1;
         taken += 2;
         // The escaped byte may be marked, too.
-        mask &= u64::MAX.checked_shl(taken as u32).unwrap_or(0);
+        mask &= !(0b11 << hit);
     }
     if taken < BLOCK {
         copy_run(window, taken, out, length, BLOCK - taken);
@@ -528,15 +522,21 @@ fn copy_run(window: &[u8; ROOM], from: usize, out: &mut [u8; ROOM], to: usize, r
 #[inline]
 fn special_mask(block: &[u8; BLOCK]) -> u64 {
     let mut mask = 0;
-    for (part, bytes) in block.as_chunks().0.iter().enumerate() {
-        let bytes = u8x16::new(*bytes);
-        let last_control = u8x16::splat(0x1F);
-        let marks = bytes.simd_eq(u8x16::splat(b'"'))
-            | bytes.simd_eq(u8x16::splat(b'\\'))
-            | bytes.simd_eq(bytes.min(last_control));
-        mask |= u64::from(marks.to_bitmask()) << (16 * part);
+    for (part, step) in block.as_chunks().0.iter().enumerate() {
+        mask |= u64::from(special_step(step)) << (STEP * part);
     }
     mask
+}
+
+/// … among 16.
+#[inline]
+fn special_step(step: &[u8; STEP]) -> u32 {
+    let bytes = u8x16::new(*step);
+    let last_control = u8x16::splat(0x1F);
+    let marks = bytes.simd_eq(u8x16::splat(b'"'))
+        | bytes.simd_eq(u8x16::splat(b'\\'))
+        | bytes.simd_eq(bytes.min(last_control));
+    marks.to_bitmask()
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;

@@ -93,20 +93,31 @@ fn word_at(bytes: &[u8], start: usize, end: usize) -> u64 {
     }
 }
 
+/// An array or object that is not closed.
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    at: u32,
+    /// The names in the one around it so far.
+    names: u64,
+}
+
 /// The values of one text, in the order in which they stand there.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tape {
     nodes: Vec<Node>,
-    /// The arrays and objects that are open.
-    open: Vec<u32>,
+    open: Vec<Opened>,
+    /// A bit for each name in what was opened last.
+    names: u64,
     is_on: bool,
-    is_cut: bool,
+    /// On, and not cut.
+    is_writing: bool,
 }
 
 impl Tape {
     pub(crate) fn recording() -> Tape {
         Tape {
             is_on: true,
+            is_writing: true,
             ..Tape::default()
         }
     }
@@ -115,86 +126,102 @@ impl Tape {
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.open.clear();
-        self.is_cut = false;
+        self.names = 0;
+        self.is_writing = self.is_on;
     }
 
     #[inline]
     pub(crate) fn is_cut(&self) -> bool {
-        self.is_cut
+        self.is_on && !self.is_writing
     }
 
     #[inline]
-    fn push(&mut self, kind: ValueKind, start: usize, end: usize) {
-        // A text of 4 GiB is longer than any line that is kept.
-        self.nodes.push(Node {
-            start: start as u32,
-            end: end as u32,
-            next: self.nodes.len() as u32 + 1,
-            kind,
-            is_escaped: false,
-            word: 0,
-        });
-        self.is_cut |= self.nodes.len() >= NODES_MAX;
+    fn push(&mut self, node: Node) {
+        self.nodes.push(node);
+        self.is_writing = self.nodes.len() < NODES_MAX;
     }
 
-    /// A string of these bytes.
+    /// The node after the one that comes next.
+    #[inline]
+    fn next(&self) -> u32 {
+        self.nodes.len() as u32 + 1
+    }
+
+    /// A string of these bytes. A text of 4 GiB is longer than any line that is kept.
     #[inline]
     pub(crate) fn text(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
-        if self.is_on && !self.is_cut {
-            self.push(ValueKind::Text, start, end);
-            if let Some(node) = self.nodes.last_mut() {
-                node.is_escaped = is_escaped;
-                node.word = word_at(bytes, start, end);
-            }
+        if self.is_writing {
+            self.push(Node {
+                start: start as u32,
+                end: end as u32,
+                next: self.next(),
+                kind: ValueKind::Text,
+                is_escaped,
+                word: word_at(bytes, start, end),
+            });
         }
     }
 
     /// The name of a member of the object that was opened last.
     #[inline]
     pub(crate) fn name(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
-        self.text(bytes, start, end, is_escaped);
-        if let (Some(name), Some(&object)) = (self.nodes.last(), self.open.last()) {
+        if self.is_writing {
+            let word = word_at(bytes, start, end);
             // An escaped name may be any.
-            let bit = if is_escaped {
-                u64::MAX
-            } else {
-                bit_of(name.word)
-            };
-            self.nodes[object as usize].word |= bit;
+            self.names |= if is_escaped { u64::MAX } else { bit_of(word) };
+            self.push(Node {
+                start: start as u32,
+                end: end as u32,
+                next: self.next(),
+                kind: ValueKind::Text,
+                is_escaped,
+                word,
+            });
         }
     }
 
     #[inline]
     pub(crate) fn leaf(&mut self, kind: ValueKind, start: usize, end: usize) {
-        if self.is_on && !self.is_cut {
-            self.push(kind, start, end);
+        if self.is_writing {
+            self.push(Node {
+                start: start as u32,
+                end: end as u32,
+                next: self.next(),
+                kind,
+                is_escaped: false,
+                word: 0,
+            });
         }
     }
 
     #[inline]
     pub(crate) fn open(&mut self, kind: ValueKind, start: usize) {
-        if self.is_on && !self.is_cut {
-            self.open.push(self.nodes.len() as u32);
-            self.push(kind, start, start);
+        if self.is_writing {
+            self.open.push(Opened {
+                at: self.nodes.len() as u32,
+                names: std::mem::take(&mut self.names),
+            });
+            self.leaf(kind, start, start);
         }
     }
 
     #[inline]
     pub(crate) fn close(&mut self, end: usize) {
-        if !self.is_on || self.is_cut {
+        if !self.is_writing {
             return;
         }
         let next = self.nodes.len() as u32;
-        if let Some(at) = self.open.pop() {
+        if let Some(Opened { at, names }) = self.open.pop() {
             let node = &mut self.nodes[at as usize];
             node.end = end as u32;
             node.next = next;
+            node.word = std::mem::replace(&mut self.names, names);
         }
     }
 
     #[inline]
     pub(crate) fn root<'a>(&'a self, text: &'a [u8]) -> Option<Value<'a>> {
-        let whole = !self.nodes.is_empty() && !self.is_cut && self.open.is_empty();
+        let whole = !self.nodes.is_empty() && self.is_writing && self.open.is_empty();
         whole.then_some(Value {
             text,
             nodes: &self.nodes,
@@ -449,19 +476,18 @@ impl<'a> Value<'a> {
 
     /// The member of that name, which begins with that word.
     fn find(self, name: &[u8], word: u64) -> Option<Value<'a>> {
-        let (mut at, end) = (self.at + 1, self.node().next);
+        let inside = &self.nodes[..self.node().next as usize];
+        let mut at = self.at as usize + 1;
         let mut found = None;
-        while at < end {
-            let known = self.with(at);
-            let node = known.node();
-            let is_it = match node.is_escaped {
-                false => node.spells_plainly(self.text, name, word),
-                true => known.spells(name),
+        while let Some([known, value]) = inside.get(at..).and_then(<[Node]>::first_chunk) {
+            let is_it = match known.is_escaped {
+                false => known.word == word && known.spells_plainly(self.text, name, word),
+                true => self.with(at as u32).spells(name),
             };
             if is_it {
-                found = Some(at + 1);
+                found = Some(at as u32 + 1);
             }
-            at = self.with(at + 1).node().next;
+            at = value.next as usize;
         }
         found.map(|at| self.with(at))
     }
