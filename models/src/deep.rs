@@ -295,15 +295,13 @@ impl Part {
     }
 
     fn deep_frame(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact, is_by: bool) {
-        let Some(body) = cx.body else {
+        if cx.body.is_none() {
             return self.deep_blind(cx, message);
-        };
-        let payload = body.get(match message.kind {
-            Kind::Request | Kind::Notification => "params",
-            Kind::Result => "result",
-            Kind::Error => "error",
-            Kind::Batch | Kind::Malformed => return,
-        });
+        }
+        if matches!(message.kind, Kind::Batch | Kind::Malformed) {
+            return;
+        }
+        let payload = cx.payload;
         let mut deep = self.deep.take().unwrap_or_default();
         let mut answered = None;
         if message.kind.is_response() {

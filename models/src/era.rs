@@ -220,20 +220,23 @@ impl Part {
     fn era_of_token(&self, token: Key, is_by: bool) -> Option<Era> {
         let tokens = self.tokens.as_ref()?;
         let mut found = None;
-        let ids = match is_by {
-            true => tokens.inn.ids(token),
-            false => tokens.own.ids(token),
-        };
-        for id in ids {
-            let flags = match is_by {
-                true => self.find_in(id).ok().map(|at| self.inn[at].flags),
-                false => self.find_own(id).ok().map(|at| self.own[at].flags),
-            };
+        let mut look = |flags: Option<u16>| {
             let era = flags.map(Part::era_of_asked);
-            if era == Some(Era::Session) {
-                return era;
-            }
             found = found.or(era);
+            era == Some(Era::Session)
+        };
+        let is_session = match is_by {
+            true => tokens
+                .inn
+                .ids(token)
+                .any(|id| look(self.find_in(id).ok().map(|at| self.inn[at].flags))),
+            false => tokens
+                .own
+                .ids(token)
+                .any(|id| look(self.find_own(id).ok().map(|at| self.own[at].flags))),
+        };
+        if is_session {
+            return Some(Era::Session);
         }
         found
     }
@@ -464,7 +467,7 @@ fn is_newer_answer(cx: &Cx<'_>, message: &Message) -> bool {
 
 /// Whether a notification carries the tag of a subscription.
 fn is_tagged(cx: &Cx<'_>) -> bool {
-    cx.body
-        .and_then(|body| body.path(&["params", "_meta", "io.modelcontextprotocol/subscriptionId"]))
+    cx.payload
+        .and_then(|params| params.path(&["_meta", "io.modelcontextprotocol/subscriptionId"]))
         .is_some()
 }

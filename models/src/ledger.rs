@@ -206,6 +206,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) text: Option<&'a [u8]>,
     /// The values of the text; `None` where there is no text, or where it is no JSON.
     pub(crate) body: Option<Value<'a>>,
+    /// `params`, `result` or `error`, as the kind of the frame has it ([`payload_of`]).
+    pub(crate) payload: Option<Value<'a>>,
     /// Where the text begins in the frame: not at its beginning in an array.
     pub(crate) base: u32,
     /// By which rules the frame is judged.
@@ -223,6 +225,17 @@ pub(crate) struct Cx<'a> {
     pub(crate) is_misshapen: Option<bool>,
 }
 
+/// What a frame of that kind carries: the value of `params`, `result` or `error`.
+#[inline]
+pub(crate) fn payload_of(body: Option<Value<'_>>, kind: Kind) -> Option<Value<'_>> {
+    body?.get(match kind {
+        Kind::Request | Kind::Notification => "params",
+        Kind::Result => "result",
+        Kind::Error => "error",
+        Kind::Batch | Kind::Malformed => return None,
+    })
+}
+
 impl Cx<'_> {
     /// The same place, for a member of the frame.
     pub(crate) fn member<'b>(&'b mut self, member: &Member<'b>) -> Cx<'b> {
@@ -234,6 +247,7 @@ impl Cx<'_> {
             stream: self.stream,
             text: Some(member.text),
             body: member.body,
+            payload: member.payload,
             base: self.base + member.at,
             era: Era::Session,
             is_stateless: false,
@@ -365,6 +379,7 @@ impl Case<'_> {
 pub(crate) struct Member<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) body: Option<Value<'a>>,
+    pub(crate) payload: Option<Value<'a>>,
     /// Where it begins in the array's text.
     pub(crate) at: u32,
 }

@@ -12,8 +12,8 @@ use mcpsim_traces::scan::Scanner;
 
 use crate::era::{Awaits, Era, Light};
 use crate::hangs::{self, End, Reason, Report, Silence};
-use crate::ledger::{Cx, Ledger, Outcome, Summary};
-use crate::observer::body_of;
+use crate::ledger::{Cx, Ledger, Outcome, Summary, payload_of};
+use crate::observer::{body_of, outside};
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
 use crate::rules::correlation::REQUEST_UNANSWERED;
@@ -72,6 +72,10 @@ impl Monitor {
 
     #[inline]
     fn cx<'a>(&'a mut self, sight: &Sight<'a>) -> Cx<'a> {
+        let body = match sight.text {
+            Some(text) if sight.body.is_none() => body_of(&mut self.scanner, text, sight.message),
+            _ => sight.body,
+        };
         Cx {
             ledger: &mut self.ledger,
             party: sight.party,
@@ -79,12 +83,8 @@ impl Monitor {
             frame: sight.frame,
             stream: sight.stream,
             text: sight.text,
-            body: match sight.text {
-                Some(text) if sight.body.is_none() => {
-                    body_of(&mut self.scanner, text, sight.message)
-                }
-                _ => sight.body,
-            },
+            body,
+            payload: payload_of(body, sight.message.kind),
             base: 0,
             era: Era::Session,
             is_stateless: false,
@@ -97,23 +97,7 @@ impl Monitor {
     }
 
     fn outside(&mut self, party: PartyId, link: LinkId) -> Cx<'_> {
-        Cx {
-            ledger: &mut self.ledger,
-            party,
-            link,
-            frame: 0,
-            stream: 0,
-            text: None,
-            body: None,
-            base: 0,
-            era: Era::Session,
-            is_stateless: false,
-            awaits: Awaits::Proof,
-            slips: &[],
-            now_ms: 0,
-            refused: false,
-            is_misshapen: None,
-        }
+        outside(&mut self.ledger, party, link)
     }
 
     /// What can be said of one end alone once nothing more comes from it.

@@ -13,7 +13,7 @@ use crate::era::{Awaits, Era, Light};
 use crate::foreign::{ForeignVersion, Versions};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
-use crate::ledger::{Cx, Ledger, Outcome, Summary, bit};
+use crate::ledger::{Cx, Ledger, Outcome, Summary, bit, payload_of};
 use crate::part::{Mode, Own, Part, flag, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
@@ -312,6 +312,7 @@ impl Observer {
             stream: seen.stream,
             text: seen.text,
             body,
+            payload: payload_of(body, seen.message.kind),
             base: seen.base,
             era: Era::Session,
             is_stateless: false,
@@ -812,23 +813,8 @@ impl Observer {
                 self.options.server,
             ),
         };
-        let mut cx = Cx {
-            ledger: &mut self.ledger,
-            party,
-            link: self.options.link,
-            frame: first,
-            stream: 0,
-            text: None,
-            body: None,
-            base: 0,
-            era: Era::Session,
-            is_stateless: false,
-            awaits: Awaits::Proof,
-            slips: &[],
-            now_ms: 0,
-            refused: false,
-            is_misshapen: None,
-        };
+        let mut cx = outside(&mut self.ledger, party, self.options.link);
+        cx.frame = first;
         let text = format!(
             "{name} before initialize, which follows in frame {}",
             seen.frame
@@ -1187,6 +1173,7 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         stream: 0,
         text: None,
         body: None,
+        payload: None,
         base: 0,
         era: Era::Session,
         is_stateless: false,

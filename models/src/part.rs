@@ -17,7 +17,7 @@ use mcpsim_traces::tape::Value;
 use crate::deep::Deep;
 use crate::era::{Era, Held, Light, encode_held, is_of_any_session};
 use crate::idset::{IdSet, Used};
-use crate::ledger::{Case, Cx, Member, Seen, bit, stateless_bits};
+use crate::ledger::{Case, Cx, Member, Seen, bit, payload_of, stateless_bits};
 use crate::opens::{Keyed, Opens};
 use crate::rules::ids::Taken;
 use crate::rules::transport_stdio::Run;
@@ -293,11 +293,10 @@ impl<T: Tokened> TokenList<T> {
     }
 
     /// The ids of the requests with that token.
-    pub(crate) fn ids(&self, token: Key) -> Vec<Key> {
+    pub(crate) fn ids(&self, token: Key) -> impl Iterator<Item = Key> {
         let from = self.list.iter_from(self.first(token));
-        from.take_while(|one| one.token() == token)
+        from.take_while(move |one| one.token() == token)
             .map(Tokened::id)
-            .collect()
     }
 }
 
@@ -996,6 +995,11 @@ impl Part {
 
     pub(crate) fn drop_own(&mut self, at: usize) {
         let own = self.own.remove(at);
+        if own.answer.is_some()
+            && let Some(rare) = &mut self.rare
+        {
+            rare.unread.retain(|id| *id != own.id);
+        }
         self.deep_forget(own.id, true);
         if let Some(tokens) = &mut self.tokens {
             tokens.own.remove(own.id);
@@ -1181,12 +1185,15 @@ impl Part {
                 }
             }
             Method::Progress if cx.now_ms != 0 => {
-                let Some(tokens) = &self.tokens else { return };
+                let Some(tokens) = self.tokens.take() else {
+                    return;
+                };
                 for id in tokens.own.ids(message.token) {
                     if let Ok(at) = self.find_own(id) {
                         self.own[at].since = cx.now_ms;
                     }
                 }
+                self.tokens = Some(tokens);
             }
             _ => {}
         }
@@ -1257,12 +1264,9 @@ impl Part {
         unread.retain(|old| *old != id);
         unread.push(id);
         if unread.len() > UNREAD_MAX {
-            unread.retain(|old| self.unread_at(*old).is_some());
-        }
-        if unread.len() > UNREAD_MAX {
             // The first has waited longest: each is put in when its answer goes out.
             let old = unread.remove(0);
-            if let Ok(at) = self.find_own(old) {
+            if let Some(at) = self.unread_at(old) {
                 self.set(flag::EVICTED);
                 self.drop_own(at);
             }
@@ -1345,7 +1349,13 @@ impl Part {
             let text = &text[range];
             let found = classify(text, &mut scanner);
             let body = scanner.body(text).filter(|_| found.fault.is_none());
-            use_member(&Member { text, body, at }, &found.message);
+            let member = Member {
+                text,
+                body,
+                payload: payload_of(body, found.message.kind),
+                at,
+            };
+            use_member(&member, &found.message);
         }
     }
 
@@ -1480,6 +1490,7 @@ pub(crate) fn is_text(key: Key) -> bool {
 mod tests {
     use super::*;
     use crate::ledger::Ledger;
+    use crate::observer::outside;
     use crate::opens::SWEEP_MIN;
     use mcpsim_traces::event::{LinkId, PartyId};
 
@@ -1497,23 +1508,7 @@ mod tests {
         for kind in [LinkKind::Pipe, LinkKind::Http] {
             let mut part = Part::new(Role::Client, kind, Mode::Exact);
             for id in 0..8 {
-                let mut cx = Cx {
-                    ledger: &mut ledger,
-                    party: PartyId(0),
-                    link: LinkId(0),
-                    frame: 0,
-                    stream: 0,
-                    text: None,
-                    body: None,
-                    base: 0,
-                    era: Era::Session,
-                    is_stateless: false,
-                    awaits: crate::era::Awaits::Proof,
-                    slips: &[],
-                    now_ms: 0,
-                    refused: false,
-                    is_misshapen: None,
-                };
+                let mut cx = outside(&mut ledger, PartyId(0), LinkId(0));
                 part.by(&mut cx, &Message::request(Method::Ping, Key::integer(id)));
             }
             assert!(heap(&part) <= 512, "{} bytes", heap(&part));
@@ -1533,23 +1528,9 @@ mod tests {
         server.set(flag::JOINED);
         for number in 1..=500_000u32 {
             let id = Key::text(format!("req-{number}").as_bytes());
-            let mut cx = Cx {
-                ledger: &mut ledger,
-                party: PartyId(0),
-                link: LinkId(0),
-                frame: number,
-                stream: 0,
-                text: None,
-                body: None,
-                base: 0,
-                era: Era::Session,
-                is_stateless: false,
-                awaits: crate::era::Awaits::Proof,
-                slips: &[],
-                now_ms: number,
-                refused: false,
-                is_misshapen: None,
-            };
+            let mut cx = outside(&mut ledger, PartyId(0), LinkId(0));
+            cx.frame = number;
+            cx.now_ms = number;
             let request = Message::tools_call(id, mcpsim_traces::message::Tool::Echo, 1, id);
             client.by(&mut cx, &request);
             server.toward(&mut cx, &request);

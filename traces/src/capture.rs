@@ -12,7 +12,7 @@ use crate::file::json::{HALF_PAIR, Read, Value, Wrong, lone_surrogate, quoted, u
 use crate::file::reader::{is_cut, start, too_long};
 use crate::http::{Head, Http, Sse, Unknown};
 use crate::judge::Vantage;
-use crate::lines::{KEPT_BYTES_MAX, LineReader, ReadError};
+use crate::lines::{KEPT_BYTES_MAX, Line, LineReader, ReadError};
 use crate::scan::{Scanner, unescape, white};
 
 /// One line of a capture. What it lends is gone when the next line is read.
@@ -212,21 +212,13 @@ impl<R: BufRead> CaptureReader<R> {
     /// # Errors
     /// A line that is no line of a capture: ask again for the next one. Or the input cannot be read.
     pub fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
-        let line = loop {
-            match self.lines.next_line()? {
-                None => return Ok(None),
-                Some(line) if line.is_blank() => {}
-                Some(_) => {
-                    self.lines.unread();
-                    break self.lines.next_line()?;
-                }
-            }
+        let Some(line) = self.lines.next_filled()? else {
+            return Ok(None);
         };
-        let Some(line) = line else { return Ok(None) };
         if line.too_long {
             return Err(too_long(&line).into());
         }
-        match self.decoder.line(line.number, line.bytes, start(&line)) {
+        match self.decoder.line(&line, start(&line)) {
             Ok(line) => Ok(Some(line)),
             Err(_) if !line.has_eol && is_cut(line.bytes, &mut Scanner::new()) => {
                 self.cut = true;
@@ -324,7 +316,8 @@ impl Spans {
 const FORM: &str = "a capture has lines of {\"dir\":\"c2s\",\"raw\":\"…\"}";
 
 impl Decoder {
-    fn line<'a>(&'a mut self, number: u64, bytes: &'a [u8], start: usize) -> Read<CaptureLine<'a>> {
+    fn line<'a>(&'a mut self, line: &Line<'a>, start: usize) -> Read<CaptureLine<'a>> {
+        let bytes = line.bytes;
         if self.raw.len() > KEPT_BYTES_MAX {
             self.raw = Vec::new();
         }
@@ -336,7 +329,7 @@ impl Decoder {
             ));
         }
         let mut spans = Spans::default();
-        let raw_length = self.scan(bytes, first, &mut spans)?;
+        let raw_length = self.scan(line, first, &mut spans)?;
         let text = utf8(bytes)?;
         if self.scanner.saw_lone_surrogate() && spans.raw.is_there() {
             let Span { at, end } = spans.raw;
@@ -361,7 +354,7 @@ impl Decoder {
         };
         let has_frame = spans.raw.is_there() || spans.raw_b64.is_there();
         Ok(CaptureLine {
-            line: number,
+            line: line.number,
             t_ms: values.milliseconds()?,
             session: values.name(spans.session)?,
             stream: values.name(spans.stream)?,
@@ -377,8 +370,9 @@ impl Decoder {
     }
 
     /// Finds the members, decodes `raw` on the way, and returns its length.
-    fn scan(&mut self, bytes: &[u8], first: usize, spans: &mut Spans) -> Read<usize> {
+    fn scan(&mut self, line: &Line<'_>, first: usize, spans: &mut Spans) -> Read<usize> {
         let Decoder { scanner, raw } = self;
+        let bytes = line.bytes;
         scanner.reset();
         let mut raw_length = 0;
         let mut twice = None;
@@ -390,7 +384,7 @@ impl Decoder {
                 twice = Some((at, String::from_utf8_lossy(name).into_owned()));
             }
             let end = if name == b"raw" && bytes.get(at) == Some(&b'"') {
-                let (end, length) = scanner.string_into(bytes, at, raw)?;
+                let (end, length) = scanner.string_into(bytes, at, line.buffer, raw)?;
                 raw_length = length;
                 end
             } else {

@@ -215,13 +215,13 @@ impl Frame {
         match bit {
             JSONRPC => {
                 let end = scanner.value(text, at)?;
-                let is_two = key_of(text, at, end) == Key::text(b"2.0");
+                let is_two = key_with(text, at, end, scanner.was_escaped()) == Key::text(b"2.0");
                 set(&mut self.conditions, Condition::VersionTagWrong, !is_two);
                 Ok(end)
             }
             ID => {
                 let end = scanner.value(text, at)?;
-                self.id = key_of(text, at, end);
+                self.id = key_with(text, at, end, scanner.was_escaped());
                 self.spans.id = at..end;
                 Ok(end)
             }
@@ -255,7 +255,7 @@ impl Frame {
         self.conditions.remove(Condition::RpcPrefix);
         self.method = Some(Method::Unknown);
         if is_string {
-            with_text(text, at, end, |name| {
+            with_text(text, at, end, scanner.was_escaped(), |name| {
                 let method = Method::parse(name);
                 self.method = Some(method);
                 set(
@@ -282,7 +282,7 @@ impl Frame {
             scanner.object(text, at, |scanner, name, at| {
                 let end = scanner.value(text, at)?;
                 match name {
-                    b"code" => code = Some(key_of(text, at, end)),
+                    b"code" => code = Some(key_with(text, at, end, scanner.was_escaped())),
                     b"message" => has_message = text[at] == b'"',
                     _ => {}
                 }
@@ -478,14 +478,18 @@ impl Payload {
         let end = scanner.value(text, at)?;
         let value = &text[at..end];
         match name {
-            b"name" => with_text(text, at, end, |name| self.tool = Tool::parse(name)),
+            b"name" => with_text(text, at, end, scanner.was_escaped(), |name| {
+                self.tool = Tool::parse(name)
+            }),
             b"protocolVersion" => {
                 self.shape = Shape::Initialize;
-                self.version = version_of(text, at, end);
+                self.version = version_of(text, at, end, scanner.was_escaped());
             }
             b"clientInfo" | b"serverInfo" => self.has_info = true,
-            b"progressToken" => self.progress_token = key_of(text, at, end),
-            b"requestId" => self.request_id = key_of(text, at, end),
+            b"progressToken" => {
+                self.progress_token = key_with(text, at, end, scanner.was_escaped())
+            }
+            b"requestId" => self.request_id = key_with(text, at, end, scanner.was_escaped()),
             b"progress" => self.progress(value),
             b"total" => self.flag(
                 Condition::TotalNotNumber,
@@ -537,9 +541,11 @@ impl Payload {
         scanner.object(text, at, |scanner, name, at| {
             let end = scanner.value(text, at)?;
             match name {
-                b"progressToken" => self.meta_token = key_of(text, at, end),
+                b"progressToken" => {
+                    self.meta_token = key_with(text, at, end, scanner.was_escaped())
+                }
                 b"io.modelcontextprotocol/protocolVersion" => {
-                    self.meta_version = Some(version_of(text, at, end));
+                    self.meta_version = Some(version_of(text, at, end, scanner.was_escaped()));
                 }
                 _ => {}
             }
@@ -555,7 +561,7 @@ impl Payload {
         scanner.object(text, at, |scanner, name, at| {
             let end = scanner.value(text, at)?;
             if name == b"n" {
-                let number = key_of(text, at, end).as_integer();
+                let number = key_with(text, at, end, scanner.was_escaped()).as_integer();
                 self.value = number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
             }
             Ok(end)
@@ -730,12 +736,12 @@ fn is_empty_list(value: &[u8]) -> bool {
 
 /// Hands `use_text` the bytes of the string at `at..end`, escapes resolved; nothing for other values.
 #[inline]
-fn with_text(text: &[u8], at: usize, end: usize, use_text: impl FnOnce(&[u8])) {
+fn with_text(text: &[u8], at: usize, end: usize, is_escaped: bool, use_text: impl FnOnce(&[u8])) {
     if text[at] != b'"' {
         return;
     }
     let inner = &text[at + 1..end - 1];
-    if memchr::memchr(b'\\', inner).is_none() {
+    if !is_escaped {
         return use_text(inner);
     }
     let mut plain = Vec::with_capacity(inner.len());
@@ -746,10 +752,17 @@ fn with_text(text: &[u8], at: usize, end: usize, use_text: impl FnOnce(&[u8])) {
 /// The key of the scanned value at `at..end`.
 #[inline]
 pub fn key_of(text: &[u8], at: usize, end: usize) -> Key {
+    let is_escaped = memchr::memchr(b'\\', &text[at..end]).is_some();
+    key_with(text, at, end, is_escaped)
+}
+
+/// As [`key_of`], where it is known whether the value is a string with escapes.
+#[inline]
+pub(crate) fn key_with(text: &[u8], at: usize, end: usize, is_escaped: bool) -> Key {
     match text[at] {
         b'"' => {
             let mut key = Key::ABSENT;
-            with_text(text, at, end, |plain| key = Key::text(plain));
+            with_text(text, at, end, is_escaped, |plain| key = Key::text(plain));
             key
         }
         b'n' => Key::NULL,
@@ -758,9 +771,9 @@ pub fn key_of(text: &[u8], at: usize, end: usize) -> Key {
     }
 }
 
-fn version_of(text: &[u8], at: usize, end: usize) -> Version {
+fn version_of(text: &[u8], at: usize, end: usize, is_escaped: bool) -> Version {
     let mut version = Version::NotString;
-    with_text(text, at, end, |plain| {
+    with_text(text, at, end, is_escaped, |plain| {
         let known = std::str::from_utf8(plain).ok().and_then(Revision::parse);
         version = known.map_or(Version::Unknown, Version::Known);
     });

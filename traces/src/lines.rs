@@ -77,6 +77,8 @@ pub struct Line<'a> {
     pub number: u64,
     /// Its bytes without the LF; a CR before that is part of them.
     pub bytes: &'a [u8],
+    /// What the line lies in, from its beginning: its bytes, and perhaps its LF and what is behind that.
+    pub buffer: &'a [u8],
     /// Whether an LF ended it: only the last line of a file can lack it.
     pub has_eol: bool,
     /// Whether it was longer than the reader's limit: `bytes` is then its beginning.
@@ -144,18 +146,39 @@ impl<R: BufRead> LineReader<R> {
         if !std::mem::take(&mut self.again) {
             self.advance()?;
         }
+        self.lent()
+    }
+
+    /// The next line that is not blank; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// What the input reports; an interrupted read is tried again.
+    #[inline]
+    pub fn next_filled(&mut self) -> io::Result<Option<Line<'_>>> {
+        while self.next_line()?.is_some_and(|line| line.is_blank()) {}
+        self.lent()
+    }
+
+    /// The line that was given out last.
+    #[inline]
+    fn lent(&mut self) -> io::Result<Option<Line<'_>>> {
         let number = self.number;
         Ok(match self.lent {
             Lent::Nothing => None,
-            Lent::Input(length) => Some(Line {
-                number,
-                bytes: &self.input.fill_buf()?[..length],
-                has_eol: true,
-                too_long: false,
-            }),
+            Lent::Input(length) => {
+                let buffer = self.input.fill_buf()?;
+                Some(Line {
+                    number,
+                    bytes: &buffer[..length],
+                    buffer,
+                    has_eol: true,
+                    too_long: false,
+                })
+            }
             Lent::Gathered { has_eol, too_long } => Some(Line {
                 number,
                 bytes: &self.gathered,
+                buffer: &self.gathered,
                 has_eol,
                 too_long,
             }),

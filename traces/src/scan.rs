@@ -122,6 +122,12 @@ impl Scanner {
         self.lone_surrogate
     }
 
+    /// Whether the last string that was scanned has an escape.
+    #[inline]
+    pub(crate) fn was_escaped(&self) -> bool {
+        self.is_escaped
+    }
+
     #[inline]
     fn push(&mut self, object: bool) {
         let (word, bit) = (self.depth / 64, self.depth % 64);
@@ -239,20 +245,20 @@ impl Scanner {
     /// An unknown escape, a control character, or the end of the bytes.
     #[inline]
     pub fn string(&mut self, bytes: &[u8], at: usize) -> Scan<usize> {
-        let mut at = at + 1;
         self.is_escaped = false;
         // Most strings are names, and end in the first step.
-        if let Some(step) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-            let mask = special_step(step);
-            if mask == 0 {
-                at += STEP;
-            } else {
-                at += mask.trailing_zeros() as usize;
-                if bytes[at] == b'"' {
-                    return Ok(at + 1);
-                }
+        if let Some(step) = bytes.get(at + 1..).and_then(<[u8]>::first_chunk) {
+            let length = special_step(step).trailing_zeros() as usize;
+            if length < STEP && step[length] == b'"' {
+                return Ok(at + length + 2);
             }
         }
+        self.long_string(bytes, at + 1)
+    }
+
+    /// What is left of a string.
+    #[inline(never)]
+    fn long_string(&mut self, bytes: &[u8], mut at: usize) -> Scan<usize> {
         while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             match self.string_block(bytes, at, block)? {
                 Block::Ended(end) => return Ok(end),
@@ -299,14 +305,23 @@ impl Scanner {
     /// at the beginning of `out`; `out` grows where it must and is never shortened, so that a buffer
     /// that is used again is not cleared again.
     ///
+    /// `buffer` begins with the bytes, and may go on with a control character, such as a line feed, and anything
+    /// after it: whole blocks are read from it and nothing of them is taken.
+    ///
     /// # Errors
     /// An unknown escape, a control character, or the end of the bytes.
     pub fn string_into(
         &mut self,
         bytes: &[u8],
         at: usize,
+        buffer: &[u8],
         out: &mut Vec<u8>,
     ) -> Scan<(usize, usize)> {
+        debug_assert!(buffer.starts_with(bytes), "the buffer has the bytes");
+        debug_assert!(
+            buffer.get(bytes.len()).is_none_or(|byte| *byte < 0x20),
+            "a string ends there"
+        );
         let mut at = at + 1;
         // Plain text is never longer than its source; runs are copied in whole steps.
         let room = bytes.len().saturating_sub(at) + ROOM;
@@ -314,15 +329,18 @@ impl Scanner {
             out.resize(room, 0);
         }
         let mut length = 0;
-        let mut tail = [0; ROOM];
+        let mut tail;
         loop {
-            let rest = &bytes[at..];
-            let window = rest.first_chunk().unwrap_or_else(|| {
-                // The zeros after the text are control characters, at which every run ends.
-                tail[..rest.len()].copy_from_slice(rest);
-                tail[rest.len()..].fill(0);
-                &tail
-            });
+            let rest = buffer.get(at..).unwrap_or(&[]);
+            let window = match rest.first_chunk() {
+                Some(window) => window,
+                None => {
+                    // The zeros after the text are control characters, at which every run ends.
+                    tail = [0; ROOM];
+                    tail[..rest.len()].copy_from_slice(rest);
+                    &tail
+                }
+            };
             let target = out[length..].first_chunk_mut().expect("there is room");
             let (taken, plain, hit) = plain_block(window, target);
             at += taken;
@@ -477,32 +495,30 @@ const ROOM: usize = 3 * BLOCK;
 /// taken, the bytes of plain text, and whether a special byte was the end.
 #[inline(never)]
 fn plain_block(window: &[u8; ROOM], out: &mut [u8; ROOM]) -> (usize, usize, bool) {
-    let (mut taken, mut length) = (0, 0);
+    // Each escape so far has one character less in the plain text.
+    let (mut taken, mut escapes) = (0, 0);
     let mut mask = special_mask(window.first_chunk().expect("it is longer"));
     while mask != 0 {
         let hit = mask.trailing_zeros() as usize;
-        copy_run(window, taken, out, length, hit - taken);
-        length += hit - taken;
-        taken = hit;
+        copy_run(window, taken, out, taken - escapes, hit - taken);
         let plain = match window[hit] {
             b'\\' => PLAIN[usize::from(window[hit + 1])],
             _ => 0,
         };
         if plain == 0 {
-            return (taken, length, true);
+            return (hit, hit - escapes, true);
         }
-        out[length % (2 * BLOCK)] = plain;
-        length += 1;
-        taken += 2;
+        out[(hit - escapes) % BLOCK] = plain;
+        escapes += 1;
+        taken = hit + 2;
         // The escaped byte may be marked, too.
         mask &= !(0b11 << hit);
     }
     if taken < BLOCK {
-        copy_run(window, taken, out, length, BLOCK - taken);
-        length += BLOCK - taken;
+        copy_run(window, taken, out, taken - escapes, BLOCK - taken);
         taken = BLOCK;
     }
-    (taken, length, false)
+    (taken, taken - escapes, false)
 }
 
 /// Copies `run` bytes, at most a block, and up to a whole step some more.
@@ -891,10 +907,14 @@ mod tests {
                 unescape(&bytes[2..end - 1], &mut plain);
                 (end, plain)
             });
-            let mut out = vec![];
-            let found = second.string_into(bytes, 1, &mut out);
-            let found = found.map(|(end, length)| (end, out[..length].to_vec()));
-            assert_eq!(found, expected, "{text}");
+            // What lies behind the text is never taken for a part of it.
+            for beyond in ["", "\n\"\\\"", &"\n \\\"  \"\n".repeat(40)] {
+                let mut out = vec![];
+                let buffer = [bytes, beyond.as_bytes()].concat();
+                let found = second.string_into(bytes, 1, &buffer, &mut out);
+                let found = found.map(|(end, length)| (end, out[..length].to_vec()));
+                assert_eq!(found, expected, "{text}{beyond}");
+            }
             assert_eq!(
                 first.saw_lone_surrogate(),
                 second.saw_lone_surrogate(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::classify::key_of;
+use crate::classify::key_with;
 use crate::key::{Key, KeyType, word_of};
 use crate::message::ordered;
 use crate::scan::{PLAIN, unescape};
@@ -413,7 +413,7 @@ impl<'a> Value<'a> {
     #[inline]
     pub fn key(self) -> Key {
         let span = self.span();
-        key_of(self.text, span.start, span.end)
+        key_with(self.text, span.start, span.end, self.is_escaped())
     }
 
     /// Whether it is a number without a fraction, however spelled and however large.

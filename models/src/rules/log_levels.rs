@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::message::{Kind, Method};
 use mcpsim_traces::tape::Value;
-use memchr::memmem::Finder;
 
 use crate::deep::levels::LEVELS;
 use crate::deep::topics::ignore;
@@ -131,25 +131,29 @@ const SECRETS: &[(&str, usize, &str)] = &[
 ];
 
 /// Finds the beginnings; what that needs is made once.
-static BEGINNINGS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
-    SECRETS
-        .iter()
-        .map(|(start, ..)| Finder::new(start))
-        .collect()
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    // Vector code finds leftmost matches only.
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(SECRETS.iter().map(|(start, ..)| start))
+        .ok()
 });
 
 /// What a text seems to hold, by the looks of it.
 fn secret(text: &[u8]) -> Option<&'static str> {
     let is_own = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_.~+/".contains(byte);
-    let mut beginnings = SECRETS.iter().zip(&*BEGINNINGS);
-    beginnings.find_map(|(&(start, length, what), beginning)| {
-        beginning.find_iter(text).find_map(|at| {
-            let before = at.checked_sub(1).map(|before| text[before]);
-            let rest = &text[at + start.len()..];
-            let own = rest.iter().take(length).take_while(is_own).count();
-            let is_whole =
-                own == length && !before.is_some_and(|byte| byte.is_ascii_alphanumeric());
-            is_whole.then_some(what)
-        })
-    })
+    let beginnings = BEGINNINGS.as_ref()?;
+    let mut from = 0;
+    while let Some(found) = beginnings.find(Input::new(text).range(from..)) {
+        let (_, length, what) = SECRETS[found.pattern()];
+        let before = found.start().checked_sub(1).map(|before| text[before]);
+        let rest = &text[found.end()..];
+        let own = rest.iter().take(length).take_while(is_own).count();
+        if own == length && !before.is_some_and(|byte| byte.is_ascii_alphanumeric()) {
+            return Some(what);
+        }
+        // Another one may begin within this beginning.
+        from = found.start() + 1;
+    }
+    None
 }

@@ -190,7 +190,7 @@ impl Part {
             return false;
         }
         let tokens = self.tokens();
-        let same = tokens.own.ids(message.token);
+        let same: Vec<Key> = tokens.own.ids(message.token).collect();
         tokens.own.insert((message.token, message.id));
         tokens.supplied.insert(message.token);
         for id in same {
@@ -249,7 +249,7 @@ impl Part {
     }
 
     fn progress_within_total(&self, cx: &mut Cx<'_>, message: &Message) {
-        let total = cx.body.and_then(|body| body.path(&["params", "total"]));
+        let total = cx.payload.and_then(|params| params.get("total"));
         let Some(total) = total else { return };
         if total.as_ordered().is_some_and(|most| message.number > most) {
             let text = format!(
@@ -330,7 +330,7 @@ impl Part {
         let sharing = tokens.inn.list.iter_mut();
         let sharing = sharing.filter(|series| series.token == token);
         sharing.for_each(|series| series.begun = false);
-        let ids = tokens.inn.ids(token);
+        let ids: Vec<Key> = tokens.inn.ids(token).collect();
         let facts = ids
             .iter()
             .filter_map(|&id| self.find_in(id).ok())

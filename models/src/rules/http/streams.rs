@@ -422,7 +422,7 @@ impl Exchanges {
     ) {
         let token = seen.message.token;
         let ids = match &scene.server.tokens {
-            Some(tokens) => tokens.inn.ids(token),
+            Some(tokens) => tokens.inn.ids(token).collect::<Vec<_>>(),
             None => return,
         };
         let [id] = ids[..] else { return };

@@ -34,9 +34,9 @@ impl Part {
         });
         let is_session = self.revision == Some(Revision::V2025_11_25);
         let related = cx
-            .body
+            .payload
             .filter(|_| is_session)
-            .and_then(|body| body.path(&["params", "_meta", RELATED, "taskId"]));
+            .and_then(|params| params.path(&["_meta", RELATED, "taskId"]));
         let related = text_key(related);
         if related.is_present() && self.other_token(deep, cx, token, related, is_open) {
             return true;
