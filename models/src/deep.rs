@@ -78,7 +78,7 @@ pub(crate) struct Asked {
     pub(crate) params: Option<Arc<[u8]>>,
 }
 
-impl Keyed for Asked {
+impl Keyed for Box<Asked> {
     type By = Key;
 
     #[inline]
@@ -216,10 +216,10 @@ pub(crate) struct Topic {
 /// What is kept of payloads for one part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Deep {
-    /// Requests of the party that are not answered.
-    pub(crate) own: Opens<Asked>,
+    /// Requests of the party that are not answered. Boxed, since the lists move what they hold.
+    pub(crate) own: Opens<Box<Asked>>,
     /// Requests toward the party that it has not answered.
-    pub(crate) inn: Opens<Asked>,
+    pub(crate) inn: Opens<Box<Asked>>,
     /// Sampling and elicitation.
     pub(crate) asks: Asks,
     pub(crate) tasks: tasks::Tasks,
@@ -315,25 +315,24 @@ impl Part {
                 None => message.method,
             },
             payload,
-            asked: answered.as_ref(),
+            asked: answered.as_deref(),
             revision: self.revision_of(cx.era, is_by),
             is_stateless: cx.is_stateless,
             fact,
         };
-        let new = (message.kind == Kind::Request).then(|| Asked {
-            basis: match is_by {
-                true => Basis::default(),
-                false => deep.listings.basis(&frame),
-            },
-            is_misshapen: !is_by && payload::is_misshapen(self, cx, &frame),
-            earlier: match &deep.outside {
-                Some(outside) => outside.declared,
-                None => Capabilities::NONE,
-            },
-            ..Asked::of(cx, &frame)
+        let new = (message.kind == Kind::Request).then(|| {
+            let mut asked = Box::new(Asked::of(cx, &frame));
+            if !is_by {
+                asked.basis = deep.listings.basis(&frame);
+                asked.is_misshapen = payload::is_misshapen(self, cx, &frame);
+            }
+            if let Some(outside) = &deep.outside {
+                asked.earlier = outside.declared;
+            }
+            asked
         });
         if new.is_some() {
-            frame.asked = new.as_ref();
+            frame.asked = new.as_deref();
         }
         if is_by {
             cx.ledger.saw(bit(match message.kind {

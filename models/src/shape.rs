@@ -355,12 +355,14 @@ fn missed<'a>(
 
 impl<'a> Walk<'a> {
     /// A walk over a frame's payload; `None` where it has none, or where its envelope is at fault.
+    #[inline]
     pub(crate) fn begin(frame: &Frame<'a>) -> Option<Walk<'a>> {
         let root = frame.payload?;
         let is_whole = root.is_object() && !frame.message.conditions.intersects(BAD);
         is_whole.then(|| Walk::over(frame, root))
     }
 
+    #[inline]
     fn over(frame: &Frame<'_>, root: Value<'a>) -> Walk<'a> {
         Walk {
             name: match frame.message.kind {
@@ -374,6 +376,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A walk over params of a session, under that revision or before one is settled.
+    #[inline]
     pub(crate) fn of_params(root: Value<'a>, revision: Option<Revision>) -> Walk<'a> {
         let (from, until) = match revision {
             Some(revision) => (revision, revision),
@@ -711,11 +714,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Reports what was found.
+    #[inline]
     pub(crate) fn report(self, part: &Part, cx: &mut Cx<'_>) {
         cx.ledger.saw(self.saw);
-        if self.flaws.is_empty() {
-            return;
+        if !self.flaws.is_empty() {
+            self.report_flaws(part, cx);
         }
+    }
+
+    #[cold]
+    fn report_flaws(self, part: &Part, cx: &mut Cx<'_>) {
         let frames = [cx.frame];
         for flaw in self.worst() {
             part.case(

@@ -211,6 +211,7 @@ impl<R: BufRead> CaptureReader<R> {
     ///
     /// # Errors
     /// A line that is no line of a capture: ask again for the next one. Or the input cannot be read.
+    #[inline]
     pub fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
         let Some(line) = self.lines.next_filled()? else {
             return Ok(None);
