@@ -237,8 +237,8 @@ pub(crate) fn payload_of(body: Option<Value<'_>>, kind: Kind) -> Option<Value<'_
 }
 
 impl Cx<'_> {
-    /// The same place, for a member of the frame.
-    pub(crate) fn member<'b>(&'b mut self, member: &Member<'b>) -> Cx<'b> {
+    /// The same place, for a member of the frame, which is of that kind.
+    pub(crate) fn member<'b>(&'b mut self, member: &Member<'b>, kind: Kind) -> Cx<'b> {
         Cx {
             ledger: self.ledger,
             party: self.party,
@@ -247,7 +247,7 @@ impl Cx<'_> {
             stream: self.stream,
             text: Some(member.text),
             body: member.body,
-            payload: member.payload,
+            payload: payload_of(member.body, kind),
             base: self.base + member.at,
             era: Era::Session,
             is_stateless: false,
@@ -379,7 +379,6 @@ impl Case<'_> {
 pub(crate) struct Member<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) body: Option<Value<'a>>,
-    pub(crate) payload: Option<Value<'a>>,
     /// Where it begins in the array's text.
     pub(crate) at: u32,
 }

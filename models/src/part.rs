@@ -17,7 +17,7 @@ use mcpsim_traces::tape::Value;
 use crate::deep::Deep;
 use crate::era::{Era, Held, Light, encode_held, is_of_any_session};
 use crate::idset::{IdSet, Used};
-use crate::ledger::{Case, Cx, Member, Seen, bit, payload_of, stateless_bits};
+use crate::ledger::{Case, Cx, Member, Seen, bit, stateless_bits};
 use crate::opens::{Keyed, Opens};
 use crate::rules::ids::Taken;
 use crate::rules::transport_stdio::Run;
@@ -1349,13 +1349,7 @@ impl Part {
             let text = &text[range];
             let found = classify(text, &mut scanner);
             let body = scanner.body(text).filter(|_| found.fault.is_none());
-            let member = Member {
-                text,
-                body,
-                payload: payload_of(body, found.message.kind),
-                at,
-            };
-            use_member(&member, &found.message);
+            use_member(&Member { text, body, at }, &found.message);
         }
     }
 

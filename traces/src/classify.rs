@@ -215,13 +215,13 @@ impl Frame {
         match bit {
             JSONRPC => {
                 let end = scanner.value(text, at)?;
-                let is_two = key_with(text, at, end, scanner.was_escaped()) == Key::text(b"2.0");
+                let is_two = scanned_key(text, at, end, scanner) == Key::text(b"2.0");
                 set(&mut self.conditions, Condition::VersionTagWrong, !is_two);
                 Ok(end)
             }
             ID => {
                 let end = scanner.value(text, at)?;
-                self.id = key_with(text, at, end, scanner.was_escaped());
+                self.id = scanned_key(text, at, end, scanner);
                 self.spans.id = at..end;
                 Ok(end)
             }
@@ -282,7 +282,7 @@ impl Frame {
             scanner.object(text, at, |scanner, name, at| {
                 let end = scanner.value(text, at)?;
                 match name {
-                    b"code" => code = Some(key_with(text, at, end, scanner.was_escaped())),
+                    b"code" => code = Some(scanned_key(text, at, end, scanner)),
                     b"message" => has_message = text[at] == b'"',
                     _ => {}
                 }
@@ -486,10 +486,8 @@ impl Payload {
                 self.version = version_of(text, at, end, scanner.was_escaped());
             }
             b"clientInfo" | b"serverInfo" => self.has_info = true,
-            b"progressToken" => {
-                self.progress_token = key_with(text, at, end, scanner.was_escaped())
-            }
-            b"requestId" => self.request_id = key_with(text, at, end, scanner.was_escaped()),
+            b"progressToken" => self.progress_token = scanned_key(text, at, end, scanner),
+            b"requestId" => self.request_id = scanned_key(text, at, end, scanner),
             b"progress" => self.progress(value),
             b"total" => self.flag(
                 Condition::TotalNotNumber,
@@ -541,9 +539,7 @@ impl Payload {
         scanner.object(text, at, |scanner, name, at| {
             let end = scanner.value(text, at)?;
             match name {
-                b"progressToken" => {
-                    self.meta_token = key_with(text, at, end, scanner.was_escaped())
-                }
+                b"progressToken" => self.meta_token = scanned_key(text, at, end, scanner),
                 b"io.modelcontextprotocol/protocolVersion" => {
                     self.meta_version = Some(version_of(text, at, end, scanner.was_escaped()));
                 }
@@ -561,7 +557,7 @@ impl Payload {
         scanner.object(text, at, |scanner, name, at| {
             let end = scanner.value(text, at)?;
             if name == b"n" {
-                let number = key_with(text, at, end, scanner.was_escaped()).as_integer();
+                let number = scanned_key(text, at, end, scanner).as_integer();
                 self.value = number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
             }
             Ok(end)
@@ -754,6 +750,12 @@ fn with_text(text: &[u8], at: usize, end: usize, is_escaped: bool, use_text: imp
 pub fn key_of(text: &[u8], at: usize, end: usize) -> Key {
     let is_escaped = memchr::memchr(b'\\', &text[at..end]).is_some();
     key_with(text, at, end, is_escaped)
+}
+
+/// As [`key_of`], of the value that was scanned last.
+#[inline]
+fn scanned_key(text: &[u8], at: usize, end: usize, scanner: &Scanner) -> Key {
+    key_with(text, at, end, scanner.was_escaped())
 }
 
 /// As [`key_of`], where it is known whether the value is a string with escapes.

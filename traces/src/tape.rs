@@ -65,9 +65,9 @@ impl Node {
     /// Whether what stands between the quotes of a string is that text, which begins with that word.
     #[inline]
     fn spells_plainly(&self, bytes: &[u8], text: &[u8], word: u64) -> bool {
-        // Most names are told apart by their lengths.
-        (self.end - self.start) as usize == text.len() + 2
-            && self.word == word
+        // Most names are told apart by how they begin.
+        self.word == word
+            && (self.end - self.start) as usize == text.len() + 2
             && (text.len() <= 8 || bytes[self.start as usize + 9..][..text.len() - 8] == text[8..])
     }
 }
@@ -141,6 +141,18 @@ impl Tape {
         self.is_writing = self.nodes.len() < NODES_MAX;
     }
 
+    #[inline]
+    fn push_text(&mut self, start: usize, end: usize, is_escaped: bool, word: u64) {
+        self.push(Node {
+            start: start as u32,
+            end: end as u32,
+            next: self.next(),
+            kind: ValueKind::Text,
+            is_escaped,
+            word,
+        });
+    }
+
     /// The node after the one that comes next.
     #[inline]
     fn next(&self) -> u32 {
@@ -151,14 +163,7 @@ impl Tape {
     #[inline]
     pub(crate) fn text(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
         if self.is_writing {
-            self.push(Node {
-                start: start as u32,
-                end: end as u32,
-                next: self.next(),
-                kind: ValueKind::Text,
-                is_escaped,
-                word: word_at(bytes, start, end),
-            });
+            self.push_text(start, end, is_escaped, word_at(bytes, start, end));
         }
     }
 
@@ -169,14 +174,7 @@ impl Tape {
             let word = word_at(bytes, start, end);
             // An escaped name may be any.
             self.names |= if is_escaped { u64::MAX } else { bit_of(word) };
-            self.push(Node {
-                start: start as u32,
-                end: end as u32,
-                next: self.next(),
-                kind: ValueKind::Text,
-                is_escaped,
-                word,
-            });
+            self.push_text(start, end, is_escaped, word);
         }
     }
 
@@ -481,7 +479,7 @@ impl<'a> Value<'a> {
         let mut found = None;
         while let Some([known, value]) = inside.get(at..).and_then(<[Node]>::first_chunk) {
             let is_it = match known.is_escaped {
-                false => known.word == word && known.spells_plainly(self.text, name, word),
+                false => known.spells_plainly(self.text, name, word),
                 true => self.with(at as u32).spells(name),
             };
             if is_it {

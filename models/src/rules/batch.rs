@@ -258,7 +258,7 @@ impl Part {
         self.rare().batch_answers = Some(BTreeSet::new());
         Part::members(text, |line, member| {
             if is_message(member) {
-                self.by(&mut cx.member(line), member);
+                self.by(&mut cx.member(line, member.kind), member);
                 if let Ok(at) = self.find_own(member.id) {
                     self.own[at].flags |= self.batch_mark(member);
                 }
@@ -354,7 +354,7 @@ impl Part {
         }
         Part::members(text, |line, member| {
             if is_split && is_message(member) {
-                self.toward(&mut cx.member(line), member);
+                self.toward(&mut cx.member(line, member.kind), member);
                 if let Ok(at) = self.find_in(member.id) {
                     self.inn[at].flags |= self.batch_mark(member);
                 }
