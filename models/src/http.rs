@@ -162,4 +162,8 @@ impl Exchanges {
     pub(crate) fn has_ends(&self) -> bool {
         self.has_ends
     }
+
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.is_mixed
+    }
 }

@@ -14,7 +14,7 @@ use crate::foreign::{ForeignVersion, Versions};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary, bit, payload_of};
-use crate::part::{Mode, Own, Part, flag, open, waits_for_people};
+use crate::part::{Mode, Own, Part, Tokens, flag, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
 use crate::rules::lifecycle::{
@@ -253,6 +253,40 @@ impl Observer {
             versions: Versions::default(),
             options,
         }
+    }
+
+    /// An observer of a session that begins beside this one, between the same programs: it has seen nothing, and knows
+    /// which session ids the server has given away.
+    pub fn beside(&self) -> Observer {
+        Observer {
+            exchanges: self.exchanges.beside(),
+            ..Observer::new(self.options)
+        }
+    }
+
+    /// From here on it sees a part of the traffic only: what it does not know may have been elsewhere.
+    pub fn see_part(&mut self) {
+        for part in [&mut self.client, &mut self.server] {
+            part.set(flag::JOINED);
+        }
+        self.start = Start::Joined {
+            first: 0,
+            from: Role::Client,
+            name: "",
+        };
+    }
+
+    /// Whether an initialize over HTTP that names no session can be this session's.
+    pub fn takes_initialize(&self) -> bool {
+        self.exchanges.takes_initialize(&self.client, &self.server)
+    }
+
+    /// Whether the client's request takes an id or a progress token that one of its open requests has: another client may
+    /// have sent it.
+    pub fn is_taken(&self, request: &Message) -> bool {
+        let has_token = |tokens: &Tokens| tokens.inn.ids(request.token).next().is_some();
+        self.server.find_in(request.id).is_ok()
+            || request.token.is_present() && self.server.tokens.as_deref().is_some_and(has_token)
     }
 
     /// The next frame of the recording, in its order.

@@ -6,6 +6,7 @@ use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Message, Method};
 
+use crate::http::events::Events;
 use crate::http::{Exchange, Exchanges, Scene, Verb, mark};
 use crate::observer::ObserverOptions;
 use crate::part::{Knows, Part, flag};
@@ -112,8 +113,12 @@ impl Exchanges {
         if scene.client.handshake_begun() {
             let was_opened = scene.server.is(flag::ANSWERED_INIT);
             if was_refused && !was_opened || was_opened && is_new {
-                self.is_mixed |=
-                    self.session.issued == Issued::Never && self.session.dead.is_none();
+                let is_mixed = self.session.issued == Issued::Never && self.session.dead.is_none();
+                self.is_mixed |= is_mixed;
+                if was_opened && !is_mixed {
+                    let others = self.map.values_mut();
+                    others.for_each(|exchange| exchange.set(mark::OTHER_SESSION));
+                }
                 self.begin_session(scene.client.is(flag::INITIALIZED_SENT | flag::OPERATED));
                 scene.client.begin_anew(scene.options);
                 scene.server.begin_anew(scene.options);
@@ -145,8 +150,43 @@ impl Exchanges {
             begun: session.begun,
             ..Session::default()
         };
-        // Its initialize may be sent once more under the same id, and is new.
+        // Its initialize may be sent once more under the same id, and is new; so are its events, whose ids count anew.
         self.sent.clear();
+        self.events = Events::default();
+    }
+
+    /// Whether an initialize without a session id can be one more of this session: it has none yet, or what was sent for it
+    /// came to nothing, or sessions of that server cannot be told apart.
+    pub(crate) fn takes_initialize(&self, client: &Part, server: &Part) -> bool {
+        if !client.handshake_begun() {
+            return true;
+        }
+        if server.is(flag::ANSWERED_INIT) {
+            return self.session.dead.is_none() && self.session.issued != Issued::Given;
+        }
+        let opening = self.map.get(&self.session.opened_by);
+        self.session.is_refused
+            || opening.is_none_or(|exchange| exchange.end.is_some() || exchange.is(mark::ANSWERED))
+    }
+
+    /// The exchanges of a session that begins beside this one, at the same server: what is known of the server, and which
+    /// ids it has given away.
+    pub(crate) fn beside(&self) -> Exchanges {
+        let mut beside = Exchanges {
+            past: self.past.clone(),
+            session: self.session.clone(),
+            has_event_fields: self.has_event_fields,
+            has_event_names: self.has_event_names,
+            has_ends: self.has_ends,
+            is_modern: self.is_modern,
+            is_modern_only: self.is_modern_only,
+            told_priming: self.told_priming,
+            told_buffering: self.told_buffering,
+            told_old_version: self.told_old_version,
+            ..Exchanges::default()
+        };
+        beside.begin_session(true);
+        beside
     }
 
     /// Whether that is the endpoint, as far as the log tells.

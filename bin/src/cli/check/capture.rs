@@ -1,11 +1,14 @@
 //! Captures: one observer for each session in the file.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::io::BufRead;
 use std::ops::Range;
 use std::path::Path;
+
+mod route;
+
+use route::{Name, Routes};
 
 use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
@@ -73,15 +76,15 @@ pub(crate) fn judge(
     checked
 }
 
-/// The sessions of a capture, by name; a capture without names is one session, and after the exit of
-/// the server's program the next handshake, or the next request that needs none, begins another one.
+/// The sessions of a capture, by name or as the headers of HTTP tell them apart; otherwise it is one session, and after the
+/// exit of the server's program the next handshake, or the next request that needs none, begins another one.
 struct Sessions<'a> {
     opening: Opening,
     wanted: &'a Wanted,
-    observers: BTreeMap<String, Observer>,
+    observers: BTreeMap<Name, Observer>,
     /// Sessions whose server's program has ended.
-    exited: BTreeSet<String>,
-    streams: Streams,
+    exited: BTreeSet<Name>,
+    routes: Routes,
     /// What came of sessions that are over.
     done: Checked,
     scanner: Scanner,
@@ -101,7 +104,7 @@ impl<'a> Sessions<'a> {
             wanted,
             observers: BTreeMap::new(),
             exited: BTreeSet::new(),
-            streams: Streams::default(),
+            routes: Routes::default(),
             done: Checked::default(),
             scanner: Scanner::recording(),
             frame: 0,
@@ -153,7 +156,7 @@ impl<'a> Sessions<'a> {
                     frame: self.frame,
                     ..log_event_of(line, *by, LogWhat::Http)
                 };
-                self.observer(line).event(&event);
+                self.observer(line, None).event(&event);
             }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
@@ -163,21 +166,21 @@ impl<'a> Sessions<'a> {
                     && event.by == Role::Server
                     && line.stream.is_none()
                 {
-                    let all: Vec<String> = match line.session.as_deref() {
-                        Some(session) => vec![session.to_owned()],
+                    let all: Vec<Name> = match line.session.as_deref() {
+                        Some(session) => vec![Name::given(session)],
                         None => self.observers.keys().cloned().collect(),
                     };
                     self.exited.extend(all);
                 }
                 // What names no session and no exchange concerns all of them.
                 let stream = line.stream.as_deref();
-                let is_known = stream.is_some_and(|name| self.streams.session(name).is_some());
+                let is_known = stream.is_some_and(|name| self.routes.knows(name));
                 let is_of_all = line.session.is_none() && !is_known;
                 if is_of_all && !self.observers.is_empty() {
                     let all = self.observers.values_mut();
                     all.for_each(|observer| observer.event(&event));
                 } else {
-                    self.observer(line).event(&event);
+                    self.observer(line, None).event(&event);
                 }
             }
         }
@@ -199,7 +202,6 @@ impl<'a> Sessions<'a> {
             true => classify_utf8(text, &mut scanner),
             false => classify(text, &mut scanner),
         };
-        self.begin_again(line, &found.message);
         let seen = Seen {
             frame: self.frame,
             from: frame.from,
@@ -212,57 +214,22 @@ impl<'a> Sessions<'a> {
             ended,
             http: line.http.as_deref(),
         };
-        self.observer(line).frame(&seen);
+        self.observer(line, Some(&found.message)).frame(&seen);
         self.scanner = scanner;
     }
 
-    /// After the server's program has ended, a handshake or a request that speaks for itself goes to another
-    /// one, and begins another session.
-    fn begin_again(&mut self, line: &CaptureLine<'_>, message: &Message) {
-        if self.exited.is_empty() || !begins(message) {
-            return;
-        }
-        let session = self.session_of(line);
-        if self.exited.remove(&*session)
-            && let Some(observer) = self.observers.remove(&*session)
-        {
-            self.close(observer);
-        }
-    }
-
-    /// The session of a line: the one that it names, or that another line of its exchange has named.
-    fn session_of<'l>(&mut self, line: &'l CaptureLine<'_>) -> Cow<'l, str> {
-        let named = line.session.as_deref();
-        let Some(stream) = line.stream.as_deref() else {
-            return Cow::Borrowed(named.unwrap_or(""));
-        };
-        let known = self.streams.session(stream);
-        let Some(named) = named else {
-            let known = known.unwrap_or_default().to_owned();
-            if known.is_empty() {
-                self.streams.put(stream, "");
-            }
-            return Cow::Owned(known);
-        };
-        // The answer to initialize is the first to name a session: what came before it is part of that.
-        if known == Some("")
-            && !self.observers.contains_key(named)
-            && let Some(observer) = self.observers.remove("")
-        {
-            self.observers.insert(named.to_owned(), observer);
-            self.streams.rename("", named);
-        }
-        self.streams.put(stream, named);
-        Cow::Borrowed(named)
-    }
-
-    fn observer(&mut self, line: &CaptureLine<'_>) -> &mut Observer {
+    fn observer(&mut self, line: &CaptureLine<'_>, message: Option<&Message>) -> &mut Observer {
         // Most captures name nothing.
-        if line.session.is_none() && line.stream.is_none() && self.nameless().is_some() {
+        let is_over = !self.exited.is_empty();
+        if !is_over && line.session.is_none() && line.stream.is_none() && self.nameless().is_some()
+        {
             return self.nameless().expect("it is there");
         }
-        let session = &*self.session_of(line);
-        if !self.observers.contains_key(session) {
+        let session = self.session_of(line, message);
+        if let Some(message) = message {
+            self.begin_again(&session, message);
+        }
+        if !self.observers.contains_key(&session) {
             let streams = if line.stream.is_some() {
                 LinkKind::Http
             } else {
@@ -274,10 +241,10 @@ impl<'a> Sessions<'a> {
             options.patience_ms = self.wanted.patience_ms;
             options.findings_max = FINDINGS_MAX;
             self.observers
-                .insert(session.to_owned(), Observer::new(options));
+                .insert(session.clone(), Observer::new(options));
         }
         self.observers
-            .get_mut(session)
+            .get_mut(&session)
             .expect("it was put in just now")
     }
 
@@ -286,7 +253,7 @@ impl<'a> Sessions<'a> {
     fn nameless(&mut self) -> Option<&mut Observer> {
         // An empty name is the least of all.
         let first = self.observers.first_entry()?;
-        first.key().is_empty().then(|| first.into_mut())
+        first.key().is_nameless().then(|| first.into_mut())
     }
 
     /// A session is over: keeps what came of it.
@@ -361,55 +328,18 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// The sessions of the latest exchanges.
-#[derive(Default)]
-struct Streams {
-    sessions: BTreeMap<String, String>,
-    order: VecDeque<String>,
-}
-
-impl Streams {
-    const MAX: usize = 1024;
-
-    fn session(&self, stream: &str) -> Option<&str> {
-        self.sessions.get(stream).map(String::as_str)
-    }
-
-    fn put(&mut self, stream: &str, session: &str) {
-        if let Some(known) = self.sessions.get_mut(stream) {
-            if known != session {
-                session.clone_into(known);
-            }
-            return;
-        }
-        self.sessions.insert(stream.to_owned(), session.to_owned());
-        self.order.push_back(stream.to_owned());
-        if self.order.len() > Streams::MAX
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.sessions.remove(&oldest);
-        }
-    }
-
-    fn rename(&mut self, from: &str, to: &str) {
-        let renamed = self
-            .sessions
-            .values_mut()
-            .filter(|session| *session == from);
-        renamed.for_each(|session| to.clone_into(session));
-    }
-}
-
 /// Whether a session may begin with that message.
 fn begins(message: &Message) -> bool {
-    let is_modern = || {
-        message.has(Condition::MetaVersion)
-            || matches!(
-                message.method,
-                Method::ServerDiscover | Method::SubscriptionsListen
-            )
-    };
-    message.method == Method::Initialize || message.kind == Kind::Request && is_modern()
+    message.method == Method::Initialize || message.kind == Kind::Request && is_stateless(message)
+}
+
+/// Whether the message speaks for itself, by whichever revision that has no sessions.
+fn is_stateless(message: &Message) -> bool {
+    message.has(Condition::MetaVersion)
+        || matches!(
+            message.method,
+            Method::ServerDiscover | Method::SubscriptionsListen
+        )
 }
 
 /// Whether a finding could be the doing of lines that could not be used: it needs more than its own

@@ -278,7 +278,8 @@ impl Exchanges {
         };
         let content = Key::text(text);
         if let Some(before) = self.events.elsewhere(content, seen.stream) {
-            if exchange.is_fresh() && !exchange.is_stateless() {
+            // Where sessions cannot be told apart, it may be the same message of another one.
+            if exchange.is_fresh() && !exchange.is_stateless() && !self.is_mixed() {
                 let text = format!(
                     "{} comes on a second stream; a message goes out on one stream",
                     name(message)
@@ -430,7 +431,8 @@ impl Exchanges {
             return;
         };
         let request = scene.server.inn[at];
-        if request.stream == 0 || request.stream == exchange.stream {
+        let is_reused = request.flags & open::REUSED != 0;
+        if request.stream == 0 || request.stream == exchange.stream || is_reused {
             return;
         }
         let deep = scene.server.deep.as_ref();

@@ -11,7 +11,7 @@ use mcpsim_traces::tape::Value;
 use crate::deep::subscriptions::{Change, End, Filter, SUBSCRIPTION_ID, Subscription};
 use crate::deep::{Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
-use crate::part::{Fact, Knows, Mode, Part, flag};
+use crate::part::{Fact, Knows, Mode, Part, flag, open};
 use crate::rules::When;
 use crate::rules::ids::is_coerced;
 use crate::shape::shown;
@@ -272,6 +272,11 @@ fn elsewhere(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, t
     if frame.method == Method::SubscriptionsAcknowledged {
         one.is_acknowledged = true;
     }
+    // Another request took its id: which of the two it is for cannot be told.
+    let is_reused = |at: usize| part.inn[at].flags & open::REUSED != 0;
+    if part.find_in(tag.key()).is_ok_and(is_reused) {
+        return;
+    }
     let text = format!(
         "{} for the subscription {} travels on another stream than the answer to its request",
         frame.method.as_str(),
@@ -495,7 +500,7 @@ impl Part {
     pub(crate) fn judge_teardown(&self, cx: &mut Cx<'_>) {
         let Some(deep) = &self.deep else { return };
         let left = deep.subscriptions.iter().filter(|one| one.is_torn);
-        for one in left.filter(|one| !one.is_over() && one.is_acknowledged) {
+        for one in left.filter(|one| !one.is_over() && !one.is_blurred && one.is_acknowledged) {
             let text = format!(
                 "the server ends the subscription {} and says nothing: a result for its request is due",
                 one.id

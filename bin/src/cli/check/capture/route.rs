@@ -1,0 +1,314 @@
+//! Which session of a capture a line belongs to: the one that it names, that its exchange belongs to, or that the
+//! headers of HTTP tell.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Sessions, begins, is_stateless};
+use crate::models::Observer;
+use crate::traces::capture::{CaptureLine, CaptureWhat};
+use crate::traces::event::Role;
+use crate::traces::http::Head;
+use crate::traces::judge::Vantage;
+use crate::traces::message::{Kind, Message, Method};
+
+/// So many sessions that no line names are judged at once; the one that began first gives way, and what comes for it
+/// later is judged as a recording that begins in the middle.
+const FOUND_MAX: usize = 1024;
+
+/// A session of the capture.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(super) struct Name {
+    /// As the lines name it; empty where they do not.
+    given: String,
+    /// Which one of those that the headers tell apart, from 0.
+    nth: u32,
+}
+
+impl Name {
+    pub(super) fn given(name: &str) -> Name {
+        Name {
+            given: name.to_owned(),
+            nth: 0,
+        }
+    }
+
+    fn found(nth: u32) -> Name {
+        Name {
+            given: String::new(),
+            nth,
+        }
+    }
+
+    /// No line names it, and it is the first of those.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.given.is_empty() && self.nth == 0
+    }
+}
+
+/// What is known of sessions that no line names.
+#[derive(Default)]
+pub(super) struct Routes {
+    streams: Streams,
+    /// Ids that servers gave, with the session that they belong to.
+    ids: BTreeMap<String, Name>,
+    /// How many sessions were told apart beside the first.
+    found: u32,
+    /// Those that are judged, in the order in which they began.
+    judged: VecDeque<u32>,
+    /// The one that was opened last: what names none belongs to it.
+    latest: u32,
+    /// Those that share out the requests which speak for themselves.
+    lanes: Vec<u32>,
+}
+
+impl Routes {
+    /// Whether the exchange belongs to a session.
+    pub(super) fn knows(&self, stream: &str) -> bool {
+        self.streams.session(stream).is_some()
+    }
+
+    /// The server of that session has ended: the next one gives other ids.
+    pub(super) fn forget_ids(&mut self, name: &Name) {
+        self.ids.retain(|_, of| of != name);
+    }
+
+    fn has_id(&self, name: &Name) -> bool {
+        self.ids.values().any(|of| of == name)
+    }
+}
+
+/// The head of the line, if it begins a request (or, from the server, an answer) and its headers were recorded.
+fn head<'l>(line: &'l CaptureLine<'_>) -> Option<(&'l Head<'l>, Role)> {
+    let head = line.http.as_deref()?.head.as_ref()?;
+    head.fields.as_ref()?;
+    let from = match &line.what {
+        CaptureWhat::Frame(frame) => frame.from,
+        CaptureWhat::Http(by) => *by,
+        CaptureWhat::Event(event) => event.by?,
+    };
+    let is_its = match from {
+        Role::Client => head.method().is_some(),
+        Role::Server => head.status().is_some(),
+    };
+    is_its.then_some((head, from))
+}
+
+fn session_id<'h>(head: &'h Head<'_>) -> Option<&'h str> {
+    head.value("mcp-session-id").filter(|id| !id.is_empty())
+}
+
+impl Sessions<'_> {
+    /// The session of a line, with the message where it has one.
+    pub(super) fn session_of(&mut self, line: &CaptureLine<'_>, message: Option<&Message>) -> Name {
+        let named = line.session.as_deref();
+        let Some(stream) = line.stream.as_deref() else {
+            return Name::given(named.unwrap_or_default());
+        };
+        match named {
+            Some(named) => self.is_named(stream, named),
+            None => self.is_found(stream, line, message),
+        }
+    }
+
+    fn is_named(&mut self, stream: &str, named: &str) -> Name {
+        let name = Name::given(named);
+        // The answer to initialize is the first to name a session: what came before it is part of that.
+        if let Some(known) = self.routes.streams.session(stream)
+            && known.given.is_empty()
+            && !self.observers.contains_key(&name)
+            && let known = known.clone()
+            && let Some(observer) = self.observers.remove(&known)
+        {
+            self.observers.insert(name.clone(), observer);
+            self.routes.streams.rename(&known, &name);
+            for of in self.routes.ids.values_mut().filter(|of| **of == known) {
+                of.clone_from(&name);
+            }
+        }
+        self.routes.streams.put(stream, &name);
+        name
+    }
+
+    fn is_found(
+        &mut self,
+        stream: &str,
+        line: &CaptureLine<'_>,
+        message: Option<&Message>,
+    ) -> Name {
+        let head = head(line);
+        let known = self.routes.streams.session(stream).cloned();
+        let of_client = head.filter(|(_, from)| *from == Role::Client);
+        let name = match (of_client, known) {
+            (Some((head, _)), _) => self.of_request(head, message, line.line),
+            (None, Some(known)) => known,
+            (None, None) => match message.filter(|message| self.shares_out(message)) {
+                Some(request) => self.lane(request, line.line),
+                None => Name::found(self.routes.latest),
+            },
+        };
+        if let Some((head, Role::Server)) = head
+            && let Some(id) = session_id(head)
+            && self.routes.ids.get(id).is_none_or(|of| *of != name)
+            && !self.routes.has_id(&name)
+        {
+            self.routes.ids.insert(id.to_owned(), name.clone());
+        }
+        self.routes.streams.put(stream, &name);
+        name
+    }
+
+    /// The session of a request of HTTP.
+    fn of_request(&mut self, head: &Head<'_>, message: Option<&Message>, line: u64) -> Name {
+        let latest = Name::found(self.routes.latest);
+        let is_initialize = message.is_some_and(|message| {
+            message.kind == Kind::Request && message.method == Method::Initialize
+        });
+        match session_id(head) {
+            Some(id) => {
+                if let Some(name) = self.routes.ids.get(id) {
+                    return name.clone();
+                }
+                let is_bound = self.routes.has_id(&latest);
+                // A client that stands elsewhere than the observer may have had its session before.
+                if is_initialize || is_bound && self.has_one_client() {
+                    return latest;
+                }
+                if !is_bound {
+                    self.routes.ids.insert(id.to_owned(), latest.clone());
+                    return latest;
+                }
+                let name = self.find_another();
+                self.routes.ids.insert(id.to_owned(), name.clone());
+                name
+            }
+            None if is_initialize => match self.observers.get(&latest) {
+                Some(observer)
+                    if !observer.takes_initialize() && !self.exited.contains(&latest) =>
+                {
+                    let beside = observer.beside();
+                    let name = self.find_another();
+                    self.observers.insert(name.clone(), beside);
+                    self.routes.latest = name.nth;
+                    name
+                }
+                _ => latest,
+            },
+            None => match message.filter(|message| self.shares_out(message)) {
+                Some(request) => self.lane(request, line),
+                None => latest,
+            },
+        }
+    }
+
+    /// All that is seen goes through one client.
+    fn has_one_client(&self) -> bool {
+        matches!(self.vantage(), Vantage::Client | Vantage::World)
+    }
+
+    /// Whether many clients may send requests like that to the server, with nothing that tells them apart.
+    fn shares_out(&self, message: &Message) -> bool {
+        message.kind == Kind::Request && is_stateless(message) && !self.has_one_client()
+    }
+
+    /// A request that speaks for itself, from whichever client: the first session in which its id and its token are free.
+    fn lane(&mut self, request: &Message, line: u64) -> Name {
+        if self.routes.lanes.is_empty() {
+            self.routes.lanes.push(0);
+        }
+        let is_free = |nth: &&u32| {
+            let observer = self.observers.get(&Name::found(**nth));
+            observer.is_none_or(|observer| !observer.is_taken(request))
+        };
+        if let Some(nth) = self.routes.lanes.iter().find(is_free) {
+            return Name::found(*nth);
+        }
+        if self.routes.lanes.len() == 1
+            && let Some(first) = self.observers.get_mut(&Name::default())
+        {
+            first.see_part();
+            self.done.report.remarks.push(format!(
+                "line {line}: the id or token of an open request comes again, from another client it seems; name the clients in \
+                 \"session\", or say --vantage client where there is one"
+            ));
+        }
+        let first = self.observers.get(&Name::default());
+        let Some(mut beside) = first.map(Observer::beside) else {
+            return Name::default();
+        };
+        beside.see_part();
+        let name = self.find_another();
+        self.observers.insert(name.clone(), beside);
+        self.routes.lanes.push(name.nth);
+        name
+    }
+
+    /// One more session; where there are too many, the oldest is over.
+    fn find_another(&mut self) -> Name {
+        let routes = &mut self.routes;
+        routes.found += 1;
+        let name = Name::found(routes.found);
+        routes.judged.push_back(name.nth);
+        if routes.judged.len() > FOUND_MAX
+            && let Some(oldest) = routes.judged.pop_front()
+        {
+            let oldest = Name::found(oldest);
+            routes.forget_ids(&oldest);
+            routes.lanes.retain(|nth| *nth != oldest.nth);
+            if let Some(observer) = self.observers.remove(&oldest) {
+                self.close(observer);
+            }
+        }
+        name
+    }
+
+    /// After the server's program has ended, a handshake or a request that speaks for itself goes to another
+    /// one, and begins another session.
+    pub(super) fn begin_again(&mut self, name: &Name, message: &Message) {
+        if self.exited.is_empty() || !begins(message) || !self.exited.remove(name) {
+            return;
+        }
+        self.routes.forget_ids(name);
+        if let Some(observer) = self.observers.remove(name) {
+            self.close(observer);
+        }
+    }
+}
+
+/// The sessions of the latest exchanges.
+#[derive(Default)]
+struct Streams {
+    sessions: BTreeMap<String, Name>,
+    order: VecDeque<String>,
+}
+
+impl Streams {
+    const MAX: usize = 1024;
+
+    fn session(&self, stream: &str) -> Option<&Name> {
+        self.sessions.get(stream)
+    }
+
+    fn put(&mut self, stream: &str, session: &Name) {
+        if let Some(known) = self.sessions.get_mut(stream) {
+            if known != session {
+                known.clone_from(session);
+            }
+            return;
+        }
+        self.sessions.insert(stream.to_owned(), session.clone());
+        self.order.push_back(stream.to_owned());
+        if self.order.len() > Streams::MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.sessions.remove(&oldest);
+        }
+    }
+
+    fn rename(&mut self, from: &Name, to: &Name) {
+        let renamed = self
+            .sessions
+            .values_mut()
+            .filter(|session| *session == from);
+        renamed.for_each(|session| session.clone_from(to));
+    }
+}

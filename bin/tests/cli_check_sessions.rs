@@ -1,0 +1,333 @@
+//! `mcpsim check`: sessions over HTTP that only the headers of their exchanges tell apart.
+#![cfg(feature = "cli")]
+
+mod common;
+
+use std::cell::Cell;
+
+use common::{folder, mcpsim, write};
+use serde_json::{Value, json};
+
+/// Writes exchanges, each on a stream of its own.
+#[derive(Default)]
+struct Log {
+    streams: Cell<u32>,
+}
+
+/// A session at a server that gives it an id.
+struct Session<'a> {
+    log: &'a Log,
+    id: &'a str,
+}
+
+impl Log {
+    fn session<'a>(&'a self, id: &'a str) -> Session<'a> {
+        Session { log: self, id }
+    }
+
+    fn stream(&self) -> String {
+        self.streams.set(self.streams.get() + 1);
+        format!("x{}", self.streams.get())
+    }
+
+    /// A request and its answer, of which either may be empty.
+    fn exchange(
+        &self,
+        request: Value,
+        headers: Value,
+        status: u16,
+        given: Value,
+        answer: &Value,
+    ) -> [String; 2] {
+        let stream = self.stream();
+        let mut sent = json!({"content-type": "application/json", "accept": "application/json, text/event-stream"});
+        put(&mut sent, headers);
+        let head = json!({"method": "POST", "target": "/mcp", "headers": sent});
+        let asked =
+            json!({"dir": "c2s", "stream": stream, "head": head, "raw": request.to_string()});
+        let mut got = json!({});
+        if !answer.is_null() {
+            got["content-type"] = "application/json".into();
+        }
+        put(&mut got, given);
+        let mut came =
+            json!({"dir": "s2c", "stream": stream, "head": {"status": status, "headers": got}});
+        if answer.is_null() {
+            came["event"] = "empty-body".into();
+        } else {
+            came["raw"] = answer.to_string().into();
+        }
+        [format!("{asked}\n"), format!("{came}\n")]
+    }
+}
+
+fn put(into: &mut Value, more: Value) {
+    let (Some(into), Value::Object(more)) = (into.as_object_mut(), more) else {
+        panic!("headers are an object");
+    };
+    into.extend(more);
+}
+
+impl Session<'_> {
+    fn headers(&self) -> Value {
+        json!({"mcp-session-id": self.id, "mcp-protocol-version": "2025-11-25"})
+    }
+
+    fn opening(&self) -> [String; 2] {
+        let info = json!({"name": "n", "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": info});
+        let ask = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info});
+        let answer = json!({"jsonrpc": "2.0", "id": 0, "result": result});
+        self.log.exchange(
+            ask,
+            json!({}),
+            200,
+            json!({"mcp-session-id": self.id}),
+            &answer,
+        )
+    }
+
+    fn initialized(&self) -> [String; 2] {
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        self.log
+            .exchange(told, self.headers(), 202, json!({}), &Value::Null)
+    }
+
+    fn list(&self, id: u32) -> [String; 2] {
+        let ask = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"tools": []}});
+        self.log
+            .exchange(ask, self.headers(), 200, json!({}), &answer)
+    }
+
+    /// A request that is not served.
+    fn refused(&self, id: u32, status: u16) -> [String; 2] {
+        let ask = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+        self.log
+            .exchange(ask, self.headers(), status, json!({}), &Value::Null)
+    }
+
+    /// A call in whose stream the server asks for roots, always under the same id.
+    fn call(&self, id: u32) -> Vec<String> {
+        let ask =
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "a"}});
+        let stream = self.log.stream();
+        let mut sent = json!({"content-type": "application/json", "accept": "application/json, text/event-stream"});
+        put(&mut sent, self.headers());
+        let line = |line: Value| format!("{line}\n");
+        let head = json!({"method": "POST", "target": "/mcp", "headers": sent});
+        let events = json!({"content-type": "text/event-stream"});
+        let roots = json!({"jsonrpc": "2.0", "id": 7, "method": "roots/list"});
+        let mut lines = vec![
+            line(json!({"dir": "c2s", "stream": stream, "head": head, "raw": ask.to_string()})),
+            line(
+                json!({"dir": "s2c", "stream": stream, "head": {"status": 200, "headers": events}, "raw": roots.to_string()}),
+            ),
+        ];
+        let found = json!({"jsonrpc": "2.0", "id": 7, "result": {"roots": []}});
+        lines.extend(
+            self.log
+                .exchange(found, self.headers(), 202, json!({}), &Value::Null),
+        );
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
+        lines.push(line(
+            json!({"dir": "s2c", "stream": stream, "raw": answer.to_string()}),
+        ));
+        lines.push(line(
+            json!({"dir": "s2c", "stream": stream, "event": "eof"}),
+        ));
+        lines
+    }
+
+    fn delete(&self) -> Vec<String> {
+        let stream = self.log.stream();
+        let head = json!({"method": "DELETE", "target": "/mcp", "headers": self.headers()});
+        vec![
+            format!(
+                "{}\n",
+                json!({"dir": "c2s", "stream": stream, "head": head})
+            ),
+            format!(
+                "{}\n",
+                json!({"dir": "s2c", "stream": stream, "head": {"status": 200, "headers": {}}})
+            ),
+        ]
+    }
+
+    /// From its opening on.
+    fn whole(&self) -> String {
+        [
+            self.opening().concat(),
+            self.initialized().concat(),
+            self.call(1).concat(),
+        ]
+        .concat()
+    }
+}
+
+/// What is found broken from there, with the lines, and what the report has of the file.
+fn found(lines: &str, vantage: &str) -> (Vec<String>, Value) {
+    let here = folder();
+    write(here.path(), "log", lines);
+    let report = mcpsim(
+        here.path(),
+        &["check", "log", "--vantage", vantage, "--format", "json"],
+    )
+    .json();
+    let file = report["files"][0].clone();
+    assert!(file.get("errors").is_none(), "{}", file["errors"]);
+    let findings = file["findings"].as_array().cloned().unwrap_or_default();
+    let found = findings
+        .iter()
+        .filter(|finding| finding["severity"] != "note")
+        .map(|finding| {
+            let word = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+            format!(
+                "{} {} {} line {}",
+                word("rule"),
+                word("verdict"),
+                word("blame"),
+                finding["line"]
+            )
+        })
+        .collect();
+    (found, file)
+}
+
+/// Lines of several sessions by turns.
+fn by_turns(sessions: &[String]) -> String {
+    let mut sessions: Vec<_> = sessions.iter().map(|lines| lines.lines()).collect();
+    let mut all = String::new();
+    loop {
+        let round: Vec<&str> = sessions.iter_mut().filter_map(Iterator::next).collect();
+        if round.is_empty() {
+            return all;
+        }
+        for line in round {
+            all += line;
+            all.push('\n');
+        }
+    }
+}
+
+/// After a 404, or after its DELETE, a client opens another session: ids begin anew on both sides.
+#[test]
+fn a_session_follows_another_one() {
+    for vantage in ["between", "client", "server"] {
+        let log = Log::default();
+        let (one, two, three) = (log.session("one"), log.session("two"), log.session("three"));
+        let lines = [
+            one.whole(),
+            one.refused(2, 404).concat(),
+            two.whole(),
+            two.delete().concat(),
+            three.whole(),
+        ];
+        let (found, file) = found(&lines.concat(), vantage);
+        assert_eq!(found, [""; 0], "{vantage}");
+        assert_eq!(file["sessions"].as_array().map(Vec::len), Some(3));
+    }
+}
+
+/// A client that goes on with the session that is not found is found, though it has opened another one.
+#[test]
+fn what_comes_late_for_a_session_is_judged_there() {
+    let log = Log::default();
+    let (one, two) = (log.session("one"), log.session("two"));
+    let lines = [
+        one.whole(),
+        one.refused(2, 404).concat(),
+        two.whole(),
+        one.refused(3, 404).concat(),
+    ];
+    let (found, _) = found(&lines.concat(), "client");
+    assert_eq!(found, ["http-404-new-session broken client line 23"]);
+}
+
+/// Sessions whose lines come by turns are judged apart, and what is wrong in one of them is found there.
+#[test]
+fn sessions_at_once_are_told_apart() {
+    for vantage in ["between", "client", "server"] {
+        let log = Log::default();
+        let (one, two) = (log.session("one"), log.session("two"));
+        let (lines, other) = (one.whole(), two.whole());
+        let (good, file) = found(&by_turns(&[lines.clone(), other.clone()]), vantage);
+        assert_eq!(good, [""; 0], "{vantage}");
+        assert_eq!(file["sessions"].as_array().map(Vec::len), Some(2));
+        // The server's answer to a request that nobody sent.
+        let [ask, answer] = one.list(2);
+        let wrong = ask + &answer.replace("\\\"id\\\":2", "\\\"id\\\":9");
+        let (bad, _) = found(&by_turns(&[lines + &wrong, other]), vantage);
+        let expected = ["response-unknown-id broken server line 22"];
+        assert_eq!(&bad[..1], expected, "{vantage}");
+    }
+}
+
+/// Sessions that began before the recording are told apart too.
+#[test]
+fn sessions_of_which_no_beginning_was_recorded_are_told_apart() {
+    let log = Log::default();
+    let (one, two) = (log.session("one"), log.session("two"));
+    let rest = |session: &Session<'_>| session.call(1).concat() + &session.list(2).concat();
+    for vantage in ["between", "server"] {
+        let (found, file) = found(&by_turns(&[rest(&one), rest(&two)]), vantage);
+        assert_eq!(found, [""; 0], "{vantage}");
+        assert_eq!(file["sessions"].as_array().map(Vec::len), Some(2));
+    }
+}
+
+/// A client that sends another id than it was given is found where all requests are one client's.
+#[test]
+fn an_id_that_nobody_gave_is_found() {
+    let log = Log::default();
+    let (one, wrong) = (log.session("one"), log.session("wrong"));
+    let lines = one.whole() + &wrong.refused(2, 400).concat();
+    let (found, _) = found(&lines, "client");
+    assert_eq!(found, ["http-session-id-sent broken client line 11"]);
+}
+
+/// More sessions than are judged at once: the oldest give way, and nobody is accused.
+#[test]
+fn very_many_sessions_are_judged_in_bounds() {
+    let log = Log::default();
+    let ids: Vec<String> = (0..1_100).map(|nth| format!("s{nth}")).collect();
+    let sessions: Vec<Session<'_>> = ids.iter().map(|id| log.session(id)).collect();
+    let mut lines: String = sessions.iter().map(Session::whole).collect();
+    lines += &sessions[1].list(2).concat();
+    lines += &sessions[1_000].list(2).concat();
+    let (found, file) = found(&lines, "between");
+    assert_eq!(found, [""; 0]);
+    assert_eq!(file["sessions"].as_array().map(Vec::len), Some(1_101));
+}
+
+/// Requests that need no session, of clients that count alike: the observer at the client knows that they are one's.
+#[test]
+fn clients_without_sessions_are_not_taken_for_one() {
+    let log = Log::default();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "t",
+    });
+    let call = |id: u32| {
+        let params = json!({"name": "a", "_meta": meta});
+        let ask = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        let headers = json!({"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "a"});
+        let result = json!({"resultType": "complete", "content": []});
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        log.exchange(ask, headers, 200, json!({}), &answer).concat()
+    };
+    // The same id and token at the same time; the same token alone.
+    let lines = by_turns(&[call(1) + &call(2), call(1) + &call(3)]);
+    for vantage in ["between", "server"] {
+        let (found, file) = found(&lines, vantage);
+        assert_eq!(found, [""; 0], "{vantage}");
+        let remarks = file["remarks"].to_string();
+        assert!(remarks.contains("line 2: the id or token"), "{remarks}");
+    }
+    let (found, _) = found(&lines, "client");
+    let expected = ["id-unique-in-flight broken client line 2"];
+    assert_eq!(&found[..1], expected, "{found:?}");
+}
