@@ -293,12 +293,30 @@ fn very_many_sessions_are_judged_in_bounds() {
     let log = Log::default();
     let ids: Vec<String> = (0..1_100).map(|nth| format!("s{nth}")).collect();
     let sessions: Vec<Session<'_>> = ids.iter().map(|id| log.session(id)).collect();
-    let mut lines: String = sessions.iter().map(Session::whole).collect();
+    // A SHOULD that all of them break: a structured result has its text beside it.
+    let structured = |session: &Session<'_>| {
+        let [ask, answer] = session.list(3);
+        [
+            ask.replace(
+                "tools/list\\\"",
+                "tools/call\\\",\\\"params\\\":{\\\"name\\\":\\\"a\\\"}",
+            ),
+            answer.replace(
+                "\\\"tools\\\":[]",
+                "\\\"content\\\":[],\\\"structuredContent\\\":{}",
+            ),
+        ]
+    };
+    let each = |session: &Session<'_>| session.whole() + &structured(session).concat();
+    let mut lines: String = sessions.iter().map(each).collect();
     lines += &sessions[1].list(2).concat();
     lines += &sessions[1_000].list(2).concat();
     let (found, file) = found(&lines, "between");
-    assert_eq!(found, [""; 0]);
     assert_eq!(file["sessions"].as_array().map(Vec::len), Some(1_101));
+    // Findings of the whole file are listed like those of one session, and all are counted.
+    let counted = json!({"structured-content-text-copy": 1_100});
+    assert_eq!(file["counted"], counted);
+    assert_eq!(found.len(), 50);
 }
 
 /// Requests that need no session, of clients that count alike: the observer at the client knows that they are one's.

@@ -4,6 +4,7 @@ mod capture;
 mod trace;
 mod versions;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -44,6 +45,8 @@ struct Checked {
     worst: Option<Severity>,
     /// The outcome of each rule, in the order of the table.
     outcomes: Vec<RuleOutcome>,
+    /// How many findings are listed of a kind: each session of the file has its own.
+    listed: BTreeMap<(&'static str, Verdict, Severity), u32>,
 }
 
 /// Runs the command.
@@ -230,6 +233,12 @@ impl Checked {
         for finding in findings {
             if finding.verdict == Verdict::Broken {
                 self.worst = self.worst.max(Some(finding.severity));
+            }
+            let kind = (finding.rule, finding.verdict, finding.severity);
+            let listed = self.listed.entry(kind).or_default();
+            *listed += 1;
+            if *listed > FINDINGS_MAX {
+                continue;
             }
             let line_of = |frame| context.lines.of(frame);
             let report = report_of(finding, context.parties, line_of, context.revision);

@@ -229,23 +229,20 @@ impl<'a> Sessions<'a> {
         if let Some(message) = message {
             self.begin_again(&session, message);
         }
-        if !self.observers.contains_key(&session) {
-            let streams = if line.stream.is_some() {
-                LinkKind::Http
-            } else {
-                LinkKind::Pipe
+        let vantage = self.vantage();
+        self.observers.entry(session).or_insert_with(|| {
+            let streams = match line.stream {
+                Some(_) => LinkKind::Http,
+                None => LinkKind::Pipe,
             };
-            let mut options =
-                ObserverOptions::new(self.vantage(), self.opening.transport.unwrap_or(streams));
-            options.revision = self.wanted.revision;
-            options.patience_ms = self.wanted.patience_ms;
-            options.findings_max = FINDINGS_MAX;
-            self.observers
-                .insert(session.clone(), Observer::new(options));
-        }
-        self.observers
-            .get_mut(&session)
-            .expect("it was put in just now")
+            let transport = self.opening.transport.unwrap_or(streams);
+            Observer::new(ObserverOptions {
+                revision: self.wanted.revision,
+                patience_ms: self.wanted.patience_ms,
+                findings_max: FINDINGS_MAX,
+                ..ObserverOptions::new(vantage, transport)
+            })
+        })
     }
 
     /// The session without a name, where there is one.

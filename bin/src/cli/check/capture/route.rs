@@ -18,10 +18,10 @@ const FOUND_MAX: usize = 1024;
 /// A session of the capture.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) struct Name {
+    /// Which one of those that the headers tell apart, from 0. It comes first because it is compared fast.
+    nth: u32,
     /// As the lines name it; empty where they do not.
     given: String,
-    /// Which one of those that the headers tell apart, from 0.
-    nth: u32,
 }
 
 impl Name {
@@ -49,8 +49,9 @@ impl Name {
 #[derive(Default)]
 pub(super) struct Routes {
     streams: Streams,
-    /// Ids that servers gave, with the session that they belong to.
+    /// Ids that servers gave, with the session that they belong to; and the other way round.
     ids: BTreeMap<String, Name>,
+    id_of: BTreeMap<Name, String>,
     /// How many sessions were told apart beside the first.
     found: u32,
     /// Those that are judged, in the order in which they began.
@@ -69,11 +70,20 @@ impl Routes {
 
     /// The server of that session has ended: the next one gives other ids.
     pub(super) fn forget_ids(&mut self, name: &Name) {
-        self.ids.retain(|_, of| of != name);
+        if let Some(id) = self.id_of.remove(name)
+            && self.ids.get(&id) == Some(name)
+        {
+            self.ids.remove(&id);
+        }
     }
 
     fn has_id(&self, name: &Name) -> bool {
-        self.ids.values().any(|of| of == name)
+        self.id_of.contains_key(name)
+    }
+
+    fn put_id(&mut self, id: &str, name: &Name) {
+        self.ids.insert(id.to_owned(), name.clone());
+        self.id_of.insert(name.clone(), id.to_owned());
     }
 }
 
@@ -121,8 +131,8 @@ impl Sessions<'_> {
         {
             self.observers.insert(name.clone(), observer);
             self.routes.streams.rename(&known, &name);
-            for of in self.routes.ids.values_mut().filter(|of| **of == known) {
-                of.clone_from(&name);
+            if let Some(id) = self.routes.id_of.remove(&known) {
+                self.routes.put_id(&id, &name);
             }
         }
         self.routes.streams.put(stream, &name);
@@ -151,7 +161,7 @@ impl Sessions<'_> {
             && self.routes.ids.get(id).is_none_or(|of| *of != name)
             && !self.routes.has_id(&name)
         {
-            self.routes.ids.insert(id.to_owned(), name.clone());
+            self.routes.put_id(id, &name);
         }
         self.routes.streams.put(stream, &name);
         name
@@ -174,11 +184,11 @@ impl Sessions<'_> {
                     return latest;
                 }
                 if !is_bound {
-                    self.routes.ids.insert(id.to_owned(), latest.clone());
+                    self.routes.put_id(id, &latest);
                     return latest;
                 }
                 let name = self.find_another();
-                self.routes.ids.insert(id.to_owned(), name.clone());
+                self.routes.put_id(id, &name);
                 name
             }
             None if is_initialize => match self.observers.get(&latest) {
