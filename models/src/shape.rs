@@ -38,7 +38,7 @@
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::message::{Kind, Revision, ordered};
-use mcpsim_traces::tape::{Value, ValueKind};
+use mcpsim_traces::tape::{Name, Value, ValueKind};
 
 use crate::deep::Frame;
 use crate::ledger::{Cx, Seen, bit};
@@ -146,7 +146,7 @@ impl Def {
 /// A member of an object.
 #[derive(Clone, Copy)]
 pub(crate) struct Member {
-    name: &'static str,
+    name: Name,
     what: What,
     is_required: bool,
     from: Revision,
@@ -169,7 +169,7 @@ pub(crate) const fn required(name: &'static str, what: What) -> Member {
 /// A member that may be there.
 pub(crate) const fn optional(name: &'static str, what: What) -> Member {
     Member {
-        name,
+        name: Name::new(name),
         what,
         is_required: false,
         from: Revision::V2024_11_05,
@@ -321,7 +321,7 @@ pub(crate) fn without_params(
         let (method, right) = (frame.method.as_str(), member.what.name());
         format!(
             "{method} comes without params; it needs `{}`, {right}",
-            member.name
+            member.name.as_str()
         )
     });
     walk.report(part, cx);
@@ -535,7 +535,7 @@ impl<'a> Walk<'a> {
             if !self.every(member.from, member.until) {
                 continue;
             }
-            if let Some(value) = object.get(member.name) {
+            if let Some(value) = object.get(member.name.as_str()) {
                 seen |= 1 << at;
                 self.member(value, member, rule);
             }
@@ -548,7 +548,7 @@ impl<'a> Walk<'a> {
     fn find(&self, def: &'static Def, name: Value<'a>) -> Option<usize> {
         def.members
             .iter()
-            .position(|member| name.is(member.name) && self.every(member.from, member.until))
+            .position(|member| name.is_name(&member.name) && self.every(member.from, member.until))
     }
 
     #[inline]
@@ -582,7 +582,8 @@ impl<'a> Walk<'a> {
             let right = member.what.name();
             format!(
                 "`{path}` has no `{}`; {} has it, {right}",
-                member.name, def.name
+                member.name.as_str(),
+                def.name
             )
         });
     }

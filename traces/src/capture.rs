@@ -2,7 +2,7 @@
 //! What the lines mean is in `docs/trace-format.md`.
 
 use std::borrow::Cow;
-use std::io::BufRead;
+use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -150,7 +150,7 @@ pub struct CaptureReader<R> {
     cut: bool,
 }
 
-impl<R: BufRead> CaptureReader<R> {
+impl<R: io::Read> CaptureReader<R> {
     /// Looks at the first line for what it says of the observer.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ enum Tag {
 
 /// The first eight bytes of a text as one number, zeros after a shorter one.
 #[inline]
-pub(crate) fn word_of(text: &[u8]) -> u64 {
+pub(crate) const fn word_of(text: &[u8]) -> u64 {
     let length = text.len();
     if let Some(word) = text.first_chunk() {
         return u64::from_le_bytes(*word);
@@ -47,13 +47,13 @@ pub(crate) fn word_of(text: &[u8]) -> u64 {
     // The first and the last bytes overlap, and say the same where they do.
     if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
-        return u64::from(first) | u64::from(last) << (8 * (length - 4));
+        return first as u64 | (last as u64) << (8 * (length - 4));
     }
     match *text {
         [] => 0,
-        [one] => one.into(),
-        [one, two] => u64::from(one) | u64::from(two) << 8,
-        [one, two, three, ..] => u64::from(one) | u64::from(two) << 8 | u64::from(three) << 16,
+        [one] => one as u64,
+        [one, two] => one as u64 | (two as u64) << 8,
+        [one, two, three, ..] => one as u64 | (two as u64) << 8 | (three as u64) << 16,
     }
 }
 

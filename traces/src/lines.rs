@@ -1,7 +1,7 @@
 //! Lines of a file, one after the other in bounded memory, and the words for what is wrong with one of them.
 
 use std::fmt;
-use std::io::{self, BufRead};
+use std::io::{self, Read};
 
 use memchr::memchr;
 
@@ -95,31 +95,37 @@ impl Line<'_> {
     }
 }
 
-/// Where the line that was given out last lies.
+/// The line that was given out last.
 #[derive(Clone, Copy, Debug)]
-enum Lent {
-    Nothing,
-    /// Whole in the input's own buffer, which still holds it; so many bytes and an LF.
-    Input(usize),
-    Gathered {
-        has_eol: bool,
-        too_long: bool,
-    },
+struct Lent {
+    /// How many bytes it has, from where the unread part of the buffer begins.
+    length: usize,
+    /// Where the next one begins, from there.
+    next: usize,
+    has_eol: bool,
+    too_long: bool,
 }
 
-/// Reads lines without copying them where the input's buffer holds them whole. What it keeps is
-/// bounded by the longest line and by [`LINE_BYTES_MAX`].
+/// So much of an input is asked for at once: little at first, since most are short.
+const BUFFER_BYTES: std::ops::Range<usize> = 1 << 13..1 << 18;
+
+/// Reads lines in one buffer, which is not copied but where a line would not fit its rest. It asks for large parts of the
+/// input: one that is slow in small parts needs no buffer of its own. What is kept is bounded by the longest line and by
+/// [`LINE_BYTES_MAX`].
 #[derive(Debug)]
 pub struct LineReader<R> {
     input: R,
-    gathered: Vec<u8>,
-    lent: Lent,
+    buffer: Vec<u8>,
+    /// What lies between is read and not given up.
+    start: usize,
+    filled: usize,
+    lent: Option<Lent>,
     again: bool,
     number: u64,
     line_bytes_max: usize,
 }
 
-impl<R: BufRead> LineReader<R> {
+impl<R: Read> LineReader<R> {
     /// A reader that stands before the first line.
     pub fn new(input: R) -> LineReader<R> {
         LineReader::with_limit(input, LINE_BYTES_MAX)
@@ -129,8 +135,10 @@ impl<R: BufRead> LineReader<R> {
     pub fn with_limit(input: R, line_bytes_max: usize) -> LineReader<R> {
         LineReader {
             input,
-            gathered: Vec::new(),
-            lent: Lent::Nothing,
+            buffer: Vec::new(),
+            start: 0,
+            filled: 0,
+            lent: None,
             again: false,
             number: 0,
             line_bytes_max,
@@ -146,7 +154,7 @@ impl<R: BufRead> LineReader<R> {
         if !std::mem::take(&mut self.again) {
             self.advance()?;
         }
-        self.lent()
+        Ok(self.lent())
     }
 
     /// The next line that is not blank; `None` at the end of the input.
@@ -156,38 +164,26 @@ impl<R: BufRead> LineReader<R> {
     #[inline]
     pub fn next_filled(&mut self) -> io::Result<Option<Line<'_>>> {
         while self.next_line()?.is_some_and(|line| line.is_blank()) {}
-        self.lent()
+        Ok(self.lent())
     }
 
     /// The line that was given out last.
     #[inline]
-    fn lent(&mut self) -> io::Result<Option<Line<'_>>> {
-        let number = self.number;
-        Ok(match self.lent {
-            Lent::Nothing => None,
-            Lent::Input(length) => {
-                let buffer = self.input.fill_buf()?;
-                Some(Line {
-                    number,
-                    bytes: &buffer[..length],
-                    buffer,
-                    has_eol: true,
-                    too_long: false,
-                })
-            }
-            Lent::Gathered { has_eol, too_long } => Some(Line {
-                number,
-                bytes: &self.gathered,
-                buffer: &self.gathered,
-                has_eol,
-                too_long,
-            }),
+    fn lent(&self) -> Option<Line<'_>> {
+        let lent = self.lent?;
+        let buffer = &self.buffer[self.start..self.filled];
+        Some(Line {
+            number: self.number,
+            bytes: &buffer[..lent.length],
+            buffer,
+            has_eol: lent.has_eol,
+            too_long: lent.too_long,
         })
     }
 
     /// The next call gives the last line once more.
     pub fn unread(&mut self) {
-        self.again = !matches!(self.lent, Lent::Nothing);
+        self.again = self.lent.is_some();
     }
 
     /// The number of the last line; 0 before the first.
@@ -197,74 +193,135 @@ impl<R: BufRead> LineReader<R> {
 
     #[inline]
     fn advance(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.lent, Lent::Nothing) {
-            Lent::Nothing => {}
-            Lent::Input(length) => self.input.consume(length + 1),
-            Lent::Gathered { .. } => {
-                self.gathered.clear();
-                self.gathered.shrink_to(KEPT_BYTES_MAX);
+        if let Some(lent) = self.lent.take() {
+            self.start += lent.next;
+            if lent.next > KEPT_BYTES_MAX {
+                self.give_back();
             }
         }
-        let chunk = fill(&mut self.input)?;
-        if chunk.is_empty() {
-            return Ok(());
+        let unread = &self.buffer[self.start..self.filled];
+        match memchr(b'\n', unread) {
+            Some(length) if length <= self.line_bytes_max => {
+                self.lend(length, length + 1, true, false);
+                Ok(())
+            }
+            _ => self.gather(),
         }
-        match memchr(b'\n', chunk) {
-            Some(length) if length <= self.line_bytes_max => self.lent = Lent::Input(length),
-            _ => self.lent = self.gather()?,
-        }
+    }
+
+    #[inline]
+    fn lend(&mut self, length: usize, next: usize, has_eol: bool, too_long: bool) {
         self.number += 1;
-        Ok(())
+        self.lent = Some(Lent {
+            length,
+            next,
+            has_eol,
+            too_long,
+        });
     }
 
-    /// Copies a line together that does not lie whole in the input's buffer.
-    fn gather(&mut self) -> io::Result<Lent> {
-        let mut too_long = false;
+    /// Reads on until a line is whole, or longer than the limit.
+    fn gather(&mut self) -> io::Result<()> {
+        self.give_back();
+        // So much of the line is known to have no end.
+        let mut plain = 0;
         loop {
-            let chunk = fill(&mut self.input)?;
-            if chunk.is_empty() {
-                return Ok(Lent::Gathered {
-                    has_eol: false,
-                    too_long,
-                });
+            let max = self.line_bytes_max;
+            match memchr(b'\n', &self.buffer[self.start + plain..self.filled]) {
+                Some(at) => {
+                    let length = plain + at;
+                    self.lend(length.min(max), length + 1, true, length > max);
+                    return Ok(());
+                }
+                None => plain = self.filled - self.start,
             }
-            let end = memchr(b'\n', chunk);
-            let part = &chunk[..end.unwrap_or(chunk.len())];
-            let room = self.line_bytes_max - self.gathered.len();
-            self.gathered
-                .extend_from_slice(&part[..part.len().min(room)]);
-            too_long |= part.len() > room;
-            let used = part.len() + usize::from(end.is_some());
-            self.input.consume(used);
-            if end.is_some() {
-                return Ok(Lent::Gathered {
-                    has_eol: true,
-                    too_long,
-                });
+            if plain > max {
+                return self.pass_over();
+            }
+            if !self.fill()? {
+                if plain > 0 {
+                    self.lend(plain, plain, false, false);
+                }
+                return Ok(());
             }
         }
     }
-}
 
-/// The input's buffer, filled; empty at the end.
-fn fill<R: BufRead>(input: &mut R) -> io::Result<&[u8]> {
-    loop {
-        match input.fill_buf() {
-            Ok(_) => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+    /// What of a line is beyond the limit is not kept.
+    #[cold]
+    fn pass_over(&mut self) -> io::Result<()> {
+        let kept = self.line_bytes_max;
+        let room = self.start + kept + BUFFER_BYTES.end;
+        self.buffer.resize(room.max(self.buffer.len()), 0);
+        loop {
+            self.filled = self.start + kept;
+            let has_more = self.fill()?;
+            let rest = &self.buffer[self.start + kept..self.filled];
+            if let Some(at) = memchr(b'\n', rest) {
+                self.lend(kept, kept + at + 1, true, true);
+                return Ok(());
+            }
+            if !has_more {
+                self.lend(kept, kept, false, true);
+                return Ok(());
+            }
         }
     }
-    input.fill_buf()
+
+    /// Reads a part of the input behind what there is; `false` at its end.
+    fn fill(&mut self) -> io::Result<bool> {
+        if self.filled == self.buffer.len() {
+            self.make_room();
+        }
+        let room = &mut self.buffer[self.filled..];
+        let count = loop {
+            match self.input.read(room) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        self.filled += count;
+        Ok(count > 0)
+    }
+
+    /// The buffer is full: what is given up makes room in it, or it grows.
+    fn make_room(&mut self) {
+        let unread = self.start..self.filled;
+        let length = self.buffer.len();
+        let wanted = (2 * length).clamp(BUFFER_BYTES.start, BUFFER_BYTES.end);
+        self.filled = unread.len();
+        self.buffer.copy_within(unread, 0);
+        self.start = 0;
+        let wanted = match self.filled > length / 2 {
+            true => wanted.max(2 * length),
+            false => wanted.max(length),
+        };
+        self.buffer.resize(wanted, 0);
+    }
+
+    /// A buffer that a long line has made large is given back after it.
+    #[cold]
+    fn give_back(&mut self) {
+        if self.start == self.filled {
+            (self.start, self.filled) = (0, 0);
+        }
+        let unread = self.start..self.filled;
+        if self.buffer.len() > KEPT_BYTES_MAX && unread.len() <= BUFFER_BYTES.end {
+            self.filled = unread.len();
+            self.buffer.copy_within(unread, 0);
+            self.start = 0;
+            self.buffer.truncate(BUFFER_BYTES.end);
+            self.buffer.shrink_to_fit();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::io::{BufReader, Read};
 
-    fn all(mut reader: LineReader<impl BufRead>) -> Vec<(u64, Vec<u8>, bool, bool)> {
+    fn all(mut reader: LineReader<impl Read>) -> Vec<(u64, Vec<u8>, bool, bool)> {
         let mut found = vec![];
         while let Some(line) = reader.next_line().expect("memory does not fail") {
             found.push((
@@ -281,8 +338,21 @@ mod tests {
         found
     }
 
-    fn lines(bytes: &[u8], capacity: usize) -> Vec<(u64, Vec<u8>, bool, bool)> {
-        all(LineReader::new(BufReader::with_capacity(capacity, bytes)))
+    /// An input that comes in parts of so many bytes.
+    struct Parts<'a>(&'a [u8], usize);
+
+    impl Read for Parts<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let length = out.len().min(self.1).min(self.0.len());
+            let (part, rest) = self.0.split_at(length);
+            out[..length].copy_from_slice(part);
+            self.0 = rest;
+            Ok(length)
+        }
+    }
+
+    fn lines(bytes: &[u8], part: usize) -> Vec<(u64, Vec<u8>, bool, bool)> {
+        all(LineReader::new(Parts(bytes, part)))
     }
 
     #[test]
@@ -304,7 +374,7 @@ mod tests {
     fn a_line_of_ten_megabytes_is_one_line_and_its_buffer_is_given_back() {
         let mut bytes = vec![b'x'; 10 << 20];
         bytes.extend_from_slice(b"\nshort\nlast");
-        let mut reader = LineReader::new(BufReader::with_capacity(4096, &bytes[..]));
+        let mut reader = LineReader::new(Parts(&bytes, 4096));
         let long = reader.next_line().expect("reads").expect("a line");
         assert_eq!(
             (long.bytes.len(), long.has_eol, long.too_long),
@@ -312,13 +382,13 @@ mod tests {
         );
         let short = reader.next_line().expect("reads").expect("a line");
         assert_eq!(short.bytes, b"short");
-        assert!(reader.gathered.capacity() <= KEPT_BYTES_MAX);
+        assert!(reader.buffer.capacity() <= KEPT_BYTES_MAX);
     }
 
     #[test]
     fn a_line_beyond_the_limit_is_cut_and_the_next_one_is_whole() {
         for capacity in [1, 3, 64] {
-            let input = BufReader::with_capacity(capacity, &b"abcdef\nabcd\nabcdefg"[..]);
+            let input = Parts(b"abcdef\nabcd\nabcdefg", capacity);
             assert_eq!(
                 all(LineReader::with_limit(input, 4)),
                 [
@@ -333,7 +403,7 @@ mod tests {
     #[test]
     fn a_line_can_be_read_again() {
         for capacity in [1, 64] {
-            let input = BufReader::with_capacity(capacity, &b"one\ntwo"[..]);
+            let input = Parts(b"one\ntwo", capacity);
             let mut reader = LineReader::new(input);
             reader.unread();
             for expected in [(1, &b"one"[..]), (2, b"two")] {
@@ -370,7 +440,7 @@ mod tests {
 
     #[test]
     fn an_interruption_is_tried_again_and_a_failure_is_told() {
-        let mut reader = LineReader::new(BufReader::new(Flaky(0)));
+        let mut reader = LineReader::new(Flaky(0));
         assert_eq!(
             reader.next_line().expect("retried").expect("a line").bytes,
             b"ab"

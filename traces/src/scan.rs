@@ -58,13 +58,20 @@ enum Block {
     Passed(usize),
 }
 
-/// Scans JSON values; keeps its stack of open arrays and objects between calls, one bit a level, so
-/// that any depth is fine and nothing is allocated on the usual path.
+/// The arrays and objects that are open.
+#[derive(Clone, Copy, Default)]
+struct Levels {
+    depth: usize,
+    /// The innermost 64, the last in the lowest bit. Set: an object; clear: an array.
+    objects: u64,
+}
+
+/// Scans JSON values; keeps what is open as one bit a level, so that any depth is fine and nothing is
+/// allocated on the usual path.
 #[derive(Clone, Default, Debug)]
 pub struct Scanner {
-    /// Bit set: an object is open at that level; clear: an array.
-    open: Vec<u64>,
-    depth: usize,
+    /// What is open above the innermost 64 levels.
+    outer: Vec<u64>,
     depth_max: usize,
     lone_surrogate: bool,
     /// Whether the last string had an escape.
@@ -90,7 +97,6 @@ impl Scanner {
     /// Forgets what earlier frames had: depth, surrogates, places.
     #[inline]
     pub fn reset(&mut self) {
-        self.depth = 0;
         self.depth_max = 0;
         self.lone_surrogate = false;
         self.tape.clear();
@@ -128,21 +134,25 @@ impl Scanner {
         self.is_escaped
     }
 
+    /// An array or object opens.
     #[inline]
-    fn push(&mut self, object: bool) {
-        let (word, bit) = (self.depth / 64, self.depth % 64);
-        if word == self.open.len() {
-            self.open.push(0);
+    fn push(&mut self, levels: &mut Levels, is_object: bool) {
+        if levels.depth.is_multiple_of(64) && levels.depth > 0 {
+            self.outer.push(levels.objects);
         }
-        self.open[word] = self.open[word] & !(1 << bit) | u64::from(object) << bit;
-        self.depth += 1;
-        self.depth_max = self.depth_max.max(self.depth);
+        levels.objects = levels.objects << 1 | u64::from(is_object);
+        levels.depth += 1;
+        self.depth_max = self.depth_max.max(levels.depth);
     }
 
+    /// … and closes.
     #[inline]
-    fn in_object(&self) -> bool {
-        let top = self.depth - 1;
-        self.open[top / 64] >> (top % 64) & 1 == 1
+    fn pop(&mut self, levels: &mut Levels) {
+        levels.depth -= 1;
+        levels.objects >>= 1;
+        if levels.depth.is_multiple_of(64) && levels.depth > 0 {
+            levels.objects = self.outer.pop().unwrap_or_default();
+        }
     }
 
     /// Scans one value that begins at `at` (no white space before it) and returns its end.
@@ -150,7 +160,8 @@ impl Scanner {
     /// # Errors
     /// The first place where the bytes are not JSON.
     pub fn value(&mut self, bytes: &[u8], mut at: usize) -> Scan<usize> {
-        self.depth = 0;
+        let mut levels = Levels::default();
+        self.outer.clear();
         loop {
             at = match bytes.get(at) {
                 None => return fault(at, FaultKind::End),
@@ -160,25 +171,25 @@ impl Scanner {
                     end
                 }
                 Some(b'{') => {
-                    self.push(true);
+                    self.push(&mut levels, true);
                     self.tape.open(ValueKind::Object, at);
                     at = white(bytes, at + 1);
                     if bytes.get(at) != Some(&b'}') {
                         at = self.member_name(bytes, at)?;
                         continue;
                     }
-                    self.depth -= 1;
+                    self.pop(&mut levels);
                     self.tape.close(at + 1);
                     at + 1
                 }
                 Some(b'[') => {
-                    self.push(false);
+                    self.push(&mut levels, false);
                     self.tape.open(ValueKind::Array, at);
                     at = white(bytes, at + 1);
                     if bytes.get(at) != Some(&b']') {
                         continue;
                     }
-                    self.depth -= 1;
+                    self.pop(&mut levels);
                     self.tape.close(at + 1);
                     at + 1
                 }
@@ -196,11 +207,11 @@ impl Scanner {
             };
             // A value has ended: close what ends with it, or go on to the next one.
             loop {
-                if self.depth == 0 {
+                if levels.depth == 0 {
                     return Ok(at);
                 }
                 at = white(bytes, at);
-                match (bytes.get(at), self.in_object()) {
+                match (bytes.get(at), levels.objects & 1 == 1) {
                     (None, _) => return fault(at, FaultKind::End),
                     (Some(b','), true) => {
                         at = self.member_name(bytes, white(bytes, at + 1))?;
@@ -211,7 +222,7 @@ impl Scanner {
                         break;
                     }
                     (Some(b'}'), true) | (Some(b']'), false) => {
-                        self.depth -= 1;
+                        self.pop(&mut levels);
                         at += 1;
                         self.tape.close(at);
                     }
@@ -496,11 +507,22 @@ const ROOM: usize = 3 * BLOCK;
 #[inline(never)]
 fn plain_block(window: &[u8; ROOM], out: &mut [u8; ROOM]) -> (usize, usize, bool) {
     // Each escape so far has one character less in the plain text.
-    let (mut taken, mut escapes) = (0, 0);
+    let (mut taken, mut escapes, mut hit) = (0, 0, 0);
     let mut mask = special_mask(window.first_chunk().expect("it is longer"));
     while mask != 0 {
-        let hit = mask.trailing_zeros() as usize;
+        hit = mask.trailing_zeros() as usize;
         copy_run(window, taken, out, taken - escapes, hit - taken);
+        // The escaped byte may be marked, too.
+        mask &= !(0b11 << hit);
+        let pair = *window[hit..].first_chunk().expect("it is longer");
+        const QUOTE: u16 = u16::from_le_bytes(*b"\\\"");
+        const BACKSLASH: u16 = u16::from_le_bytes(*b"\\\\");
+        if matches!(u16::from_le_bytes(pair), QUOTE | BACKSLASH) {
+            // By far the most: the next run begins with what is escaped.
+            escapes += 1;
+            taken = hit + 1;
+            continue;
+        }
         let plain = match window[hit] {
             b'\\' => PLAIN[usize::from(window[hit + 1])],
             _ => 0,
@@ -511,12 +533,14 @@ fn plain_block(window: &[u8; ROOM], out: &mut [u8; ROOM]) -> (usize, usize, bool
         out[(hit - escapes) % BLOCK] = plain;
         escapes += 1;
         taken = hit + 2;
-        // The escaped byte may be marked, too.
-        mask &= !(0b11 << hit);
     }
     if taken < BLOCK {
         copy_run(window, taken, out, taken - escapes, BLOCK - taken);
         taken = BLOCK;
+    } else if hit == BLOCK - 1 && taken == BLOCK {
+        // What is escaped by a backslash that was the block's last byte.
+        out[(BLOCK - escapes) % BLOCK] = window[BLOCK];
+        taken += 1;
     }
     (taken, taken - escapes, false)
 }
@@ -820,6 +844,31 @@ mod tests {
         assert_eq!(scan(&"[".repeat(100_000)), Err(FaultKind::End));
         let objects = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
         assert_eq!(scan(&objects), Ok(objects.len()));
+    }
+
+    /// Arrays and objects by turns, however deep: each is closed by its own bracket and by no other.
+    #[test]
+    fn levels_are_told_apart_at_every_depth() {
+        for depth in [1, 63, 64, 65, 127, 128, 129, 500] {
+            let open = |level: usize| {
+                if level.is_multiple_of(3) {
+                    "{\"a\":"
+                } else {
+                    "["
+                }
+            };
+            let close = |level: usize| if level.is_multiple_of(3) { "}" } else { "]" };
+            let opened: String = (0..depth).map(open).collect();
+            let closed: Vec<&str> = (0..depth).rev().map(close).collect();
+            let text = format!("{opened}1{}", closed.concat());
+            assert_eq!(scan(&text), Ok(text.len()));
+            for at in 0..depth {
+                let mut wrong = closed.clone();
+                wrong[at] = if closed[at] == "}" { "]" } else { "}" };
+                let text = format!("{opened}1{}", wrong.concat());
+                assert_eq!(scan(&text), Err(FaultKind::Unexpected), "{depth} {at}");
+            }
+        }
     }
 
     #[test]

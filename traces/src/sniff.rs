@@ -1,6 +1,6 @@
 //! What a file is, told nothing but its first line: a trace, a capture, or something that is named.
 
-use std::io::BufRead;
+use std::io;
 
 use crate::capture::CaptureReader;
 use crate::file::TraceReader;
@@ -36,7 +36,7 @@ pub enum Log<R> {
     Capture(Box<CaptureReader<R>>),
 }
 
-impl<R: BufRead> Log<R> {
+impl<R: io::Read> Log<R> {
     /// Looks at the first line that is not blank and opens what it belongs to.
     ///
     /// # Errors

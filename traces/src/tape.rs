@@ -56,6 +56,8 @@ struct Node {
     kind: ValueKind,
     /// A string with escapes: its text is not what stands there.
     is_escaped: bool,
+    /// An object in which a name may stand twice.
+    may_repeat: bool,
     /// Of a string: the first bytes between its quotes ([`word_of`]). Of an object: a bit for each name in it
     /// ([`bit_of`]), so that most members that are not there are not looked for.
     word: u64,
@@ -97,8 +99,17 @@ fn word_at(bytes: &[u8], start: usize, end: usize) -> u64 {
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     at: u32,
-    /// The names in the one around it so far.
-    names: u64,
+    /// What is known of the names in the one around it so far.
+    names: Names,
+}
+
+/// The names of an object so far.
+#[derive(Clone, Copy, Default, Debug)]
+struct Names {
+    /// A bit for each ([`bit_of`]).
+    bits: u64,
+    /// Two of them have the same bit.
+    may_repeat: bool,
 }
 
 /// The values of one text, in the order in which they stand there.
@@ -106,18 +117,18 @@ struct Opened {
 pub(crate) struct Tape {
     nodes: Vec<Node>,
     open: Vec<Opened>,
-    /// A bit for each name in what was opened last.
-    names: u64,
+    /// Those of what was opened last.
+    names: Names,
     is_on: bool,
-    /// On, and not cut.
-    is_writing: bool,
+    /// How many values may be written down: none where it is off.
+    nodes_max: usize,
 }
 
 impl Tape {
     pub(crate) fn recording() -> Tape {
         Tape {
             is_on: true,
-            is_writing: true,
+            nodes_max: NODES_MAX,
             ..Tape::default()
         }
     }
@@ -126,29 +137,29 @@ impl Tape {
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.open.clear();
-        self.names = 0;
-        self.is_writing = self.is_on;
+        self.names = Names::default();
     }
 
     #[inline]
     pub(crate) fn is_cut(&self) -> bool {
-        self.is_on && !self.is_writing
+        self.is_on && !self.is_writing()
     }
 
+    /// On, and not cut.
     #[inline]
-    fn push(&mut self, node: Node) {
-        self.nodes.push(node);
-        self.is_writing = self.nodes.len() < NODES_MAX;
+    fn is_writing(&self) -> bool {
+        self.nodes.len() < self.nodes_max
     }
 
     #[inline]
     fn push_text(&mut self, start: usize, end: usize, is_escaped: bool, word: u64) {
-        self.push(Node {
+        self.nodes.push(Node {
             start: start as u32,
             end: end as u32,
             next: self.next(),
             kind: ValueKind::Text,
             is_escaped,
+            may_repeat: false,
             word,
         });
     }
@@ -162,7 +173,7 @@ impl Tape {
     /// A string of these bytes. A text of 4 GiB is longer than any line that is kept.
     #[inline]
     pub(crate) fn text(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
-        if self.is_writing {
+        if self.is_writing() {
             self.push_text(start, end, is_escaped, word_at(bytes, start, end));
         }
     }
@@ -170,23 +181,26 @@ impl Tape {
     /// The name of a member of the object that was opened last.
     #[inline]
     pub(crate) fn name(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
-        if self.is_writing {
+        if self.is_writing() {
             let word = word_at(bytes, start, end);
             // An escaped name may be any.
-            self.names |= if is_escaped { u64::MAX } else { bit_of(word) };
+            let bits = if is_escaped { u64::MAX } else { bit_of(word) };
+            self.names.may_repeat |= self.names.bits & bits != 0;
+            self.names.bits |= bits;
             self.push_text(start, end, is_escaped, word);
         }
     }
 
     #[inline]
     pub(crate) fn leaf(&mut self, kind: ValueKind, start: usize, end: usize) {
-        if self.is_writing {
-            self.push(Node {
+        if self.is_writing() {
+            self.nodes.push(Node {
                 start: start as u32,
                 end: end as u32,
                 next: self.next(),
                 kind,
                 is_escaped: false,
+                may_repeat: false,
                 word: 0,
             });
         }
@@ -194,7 +208,7 @@ impl Tape {
 
     #[inline]
     pub(crate) fn open(&mut self, kind: ValueKind, start: usize) {
-        if self.is_writing {
+        if self.is_writing() {
             self.open.push(Opened {
                 at: self.nodes.len() as u32,
                 names: std::mem::take(&mut self.names),
@@ -205,7 +219,7 @@ impl Tape {
 
     #[inline]
     pub(crate) fn close(&mut self, end: usize) {
-        if !self.is_writing {
+        if !self.is_writing() {
             return;
         }
         let next = self.nodes.len() as u32;
@@ -213,18 +227,42 @@ impl Tape {
             let node = &mut self.nodes[at as usize];
             node.end = end as u32;
             node.next = next;
-            node.word = std::mem::replace(&mut self.names, names);
+            let own = std::mem::replace(&mut self.names, names);
+            node.word = own.bits;
+            node.may_repeat = own.may_repeat;
         }
     }
 
     #[inline]
     pub(crate) fn root<'a>(&'a self, text: &'a [u8]) -> Option<Value<'a>> {
-        let whole = !self.nodes.is_empty() && self.is_writing && self.open.is_empty();
+        let whole = !self.nodes.is_empty() && self.is_writing() && self.open.is_empty();
         whole.then_some(Value {
             text,
             nodes: &self.nodes,
             at: 0,
         })
+    }
+}
+
+/// A name that is looked for often: how it begins is known when the program is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Name {
+    text: &'static str,
+    word: u64,
+}
+
+impl Name {
+    /// That name.
+    pub const fn new(text: &'static str) -> Name {
+        Name {
+            text,
+            word: word_of(text.as_bytes()),
+        }
+    }
+
+    /// Its text.
+    pub const fn as_str(self) -> &'static str {
+        self.text
     }
 }
 
@@ -358,6 +396,17 @@ impl<'a> Value<'a> {
         node.spells_plainly(self.text, text.as_bytes(), word_of(text.as_bytes()))
     }
 
+    /// Whether it is that name.
+    #[inline]
+    pub fn is_name(self, name: &Name) -> bool {
+        let node = self.node();
+        let text = name.text.as_bytes();
+        match node.is_escaped {
+            false => node.spells_plainly(self.text, text, name.word),
+            true => self.spells(text),
+        }
+    }
+
     /// What stands between the quotes of a string.
     #[inline]
     fn inner(self) -> &'a [u8] {
@@ -384,22 +433,21 @@ impl<'a> Value<'a> {
         if inner.len() <= plain.len() || inner.len() / 6 > plain.len() {
             return false;
         }
-        let (mut at, mut rest) = (0, plain);
-        while let Some(&byte) = inner.get(at) {
-            let (said, taken) = match byte {
-                b'\\' => match inner.get(at + 1).map(|&own| PLAIN[usize::from(own)]) {
-                    Some(said) if said != 0 => (said, 2),
-                    _ => return self.as_bytes().is_some_and(|bytes| *bytes == *plain),
+        let mut inner = inner.iter();
+        for &wanted in plain {
+            let said = match inner.next() {
+                Some(b'\\') => match inner.next().map(|&own| PLAIN[usize::from(own)]) {
+                    Some(0) | None => return self.as_bytes().is_some_and(|own| *own == *plain),
+                    Some(said) => said,
                 },
-                _ => (byte, 1),
+                Some(&said) => said,
+                None => return false,
             };
-            match rest.split_first() {
-                Some((&first, others)) if first == said => rest = others,
-                _ => return false,
+            if said != wanted {
+                return false;
             }
-            at += taken;
         }
-        rest.is_empty()
+        inner.next().is_none()
     }
 
     /// Whether it is one of those strings.
@@ -473,21 +521,10 @@ impl<'a> Value<'a> {
     }
 
     /// The member of that name, which begins with that word.
+    #[inline]
     fn find(self, name: &[u8], word: u64) -> Option<Value<'a>> {
-        let inside = &self.nodes[..self.node().next as usize];
-        let mut at = self.at as usize + 1;
-        let mut found = None;
-        while let Some([known, value]) = inside.get(at..).and_then(<[Node]>::first_chunk) {
-            let is_it = match known.is_escaped {
-                false => known.spells_plainly(self.text, name, word),
-                true => self.with(at as u32).spells(name),
-            };
-            if is_it {
-                found = Some(at as u32 + 1);
-            }
-            at = value.next as usize;
-        }
-        found.map(|at| self.with(at))
+        let at = place_of(self.text, self.nodes, self.at, name, word)?;
+        Some(self.with(at))
     }
 
     /// The member of a member …, by their names.
@@ -501,6 +538,35 @@ impl<'a> Value<'a> {
     pub fn size(self) -> usize {
         (self.node().next - self.at) as usize
     }
+}
+
+/// Where the member of that name, which begins with that word, lies in the object at `at`.
+#[inline(never)]
+fn place_of(text: &[u8], nodes: &[Node], at: u32, name: &[u8], word: u64) -> Option<u32> {
+    let first = at as usize + 1;
+    let node = &nodes[first - 1];
+    let inside = nodes.get(first..node.next as usize)?;
+    let mut found = None;
+    let mut from = 0;
+    while let Some([known, value]) = inside.get(from..).and_then(<[Node]>::first_chunk) {
+        if known.word == word && known.spells_plainly(text, name, word) && !known.is_escaped
+            || known.is_escaped && spells_at(text, nodes, first + from, name)
+        {
+            found = Some((first + from) as u32 + 1);
+            if !node.may_repeat {
+                break;
+            }
+        }
+        from = value.next as usize - first;
+    }
+    found
+}
+
+#[cold]
+#[inline(never)]
+fn spells_at(text: &[u8], nodes: &[Node], at: usize, name: &[u8]) -> bool {
+    let at = at as u32;
+    Value { text, nodes, at }.spells(name)
 }
 
 /// What is left of an object or array.
@@ -579,6 +645,23 @@ mod tests {
             );
             assert!(body.get("b").is_none() && a.get("b").is_none());
         });
+    }
+
+    /// The last one of a name counts, also where the names are spelled in different ways, and whatever stands beside them.
+    #[test]
+    fn the_last_of_a_name_counts() {
+        for (text, a) in [
+            (r#"{"a":1,"b":2}"#, 1),
+            (r#"{"a":1,"b":2,"a":3}"#, 3),
+            (r#"{"a":{"a":2},"\u0061":4}"#, 4),
+            (r#"{"\u0061":5,"a":6}"#, 6),
+            (r#"{"b":{"a":1,"a":2},"a":7}"#, 7),
+        ] {
+            read(text, |body| {
+                let found = body.get("a").and_then(Value::as_integer);
+                assert_eq!(found, Some(a), "{text}");
+            });
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod versions;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
 use self::versions::Versions;
@@ -152,7 +152,7 @@ fn check_file(path: &Path, wanted: &Wanted) -> Checked {
     checked
 }
 
-type Input = Box<dyn BufRead>;
+type Input = Box<dyn Read>;
 
 /// Opens a log, with a copy of what cannot be read twice.
 fn read_log(path: &Path) -> Result<(Log<Input>, Option<File>)> {
@@ -168,8 +168,7 @@ fn read_log(path: &Path) -> Result<(Log<Input>, Option<File>)> {
         Box::new(open(path)?)
     };
     let (tee, copy) = Tee::new(input).map_err(|error| Failure::file("copy", path, &error))?;
-    let input = BufReader::with_capacity(1 << 18, tee);
-    Ok((opened(Box::new(input))?, Some(copy)))
+    Ok((opened(Box::new(tee))?, Some(copy)))
 }
 
 /// The findings of a trace of ours, with the frames that they show.
@@ -178,7 +177,7 @@ fn read_log(path: &Path) -> Result<(Log<Input>, Option<File>)> {
 /// No trace, with the place.
 pub(crate) fn findings_of_trace(
     path: &Path,
-    input: impl BufRead,
+    input: impl Read,
     source: &Source<'_>,
 ) -> Result<Vec<FindingReport>> {
     let wanted = Wanted {

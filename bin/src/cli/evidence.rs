@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::report::{EvidenceReport, FindingReport};
@@ -33,13 +33,13 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    fn open(&self) -> io::Result<Box<dyn BufRead + '_>> {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(match self {
-            Source::File(path) => Box::new(BufReader::with_capacity(1 << 18, File::open(path)?)),
+            Source::File(path) => Box::new(File::open(path)?),
             Source::Spool(file) => {
                 let mut file: &File = file;
                 file.seek(SeekFrom::Start(0))?;
-                Box::new(BufReader::with_capacity(1 << 18, file))
+                Box::new(file)
             }
             Source::Memory(bytes) => Box::new(Cursor::new(*bytes)),
         })

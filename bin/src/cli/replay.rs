@@ -1,7 +1,6 @@
 //! `mcpsim replay`: a saved trace once more; the same bytes, or the first difference.
 
 use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use super::args::{Format, ReplayArgs};
@@ -68,7 +67,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded> {
 ///
 /// # Errors
 /// A missing file, or a folder, by name.
-pub(crate) fn open(path: &Path) -> Result<BufReader<File>> {
+pub(crate) fn open(path: &Path) -> Result<File> {
     let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err(Failure::new(format!(
@@ -76,7 +75,7 @@ pub(crate) fn open(path: &Path) -> Result<BufReader<File>> {
             shown(path)
         )));
     }
-    Ok(BufReader::with_capacity(1 << 18, file))
+    Ok(file)
 }
 
 /// A reader's error in words, with the file's name.

@@ -1,6 +1,6 @@
 //! Traces and captures as text, with findings in their places.
 
-use std::io::{BufRead, BufReader, Cursor, stdin};
+use std::io::{Cursor, Read, stdin};
 use std::path::Path;
 
 use super::outcome::{Failure, Result};
@@ -14,15 +14,15 @@ use crate::traces::sniff::Log;
 /// # Errors
 /// A file that is no log, with the place.
 pub(crate) fn of_file(path: &Path) -> Result<Story> {
-    let input: Box<dyn BufRead> = if path == Path::new("-") {
-        Box::new(BufReader::new(stdin()))
+    let input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(stdin())
     } else {
         Box::new(open(path)?)
     };
     of_input(path, input)
 }
 
-fn of_input(path: &Path, input: impl BufRead) -> Result<Story> {
+fn of_input(path: &Path, input: impl Read) -> Result<Story> {
     let wrong = |error: &std::io::Error| Failure::file("read", path, error);
     match Log::open(input).map_err(|error| read_failure(path, &error))? {
         Log::Trace(mut reader) => Story::of_trace(&mut reader).map_err(|error| wrong(&error)),

@@ -1,6 +1,6 @@
 //! Whether two traces tell the same, and where they first do not.
 
-use std::io::BufRead;
+use std::io;
 
 use crate::event::{Event, Sink};
 use crate::file::EndFinding;
@@ -50,7 +50,7 @@ pub struct Comparison<R> {
     ended: bool,
 }
 
-impl<R: BufRead> Comparison<R> {
+impl<R: io::Read> Comparison<R> {
     /// Against a recorded trace, from its beginning; its header is not compared.
     pub fn new(wanted: R) -> Comparison<R> {
         let mut comparison = Comparison {
@@ -109,7 +109,7 @@ impl<R: BufRead> Comparison<R> {
     }
 }
 
-impl<R: BufRead> Sink for Comparison<R> {
+impl<R: io::Read> Sink for Comparison<R> {
     fn event(&mut self, event: &Event<'_>) {
         self.text.line(event, &mut self.got);
         self.compare();
@@ -117,7 +117,7 @@ impl<R: BufRead> Sink for Comparison<R> {
 }
 
 /// The next line that is not cut.
-fn whole_line<R: BufRead>(lines: &mut LineReader<R>) -> Result<Option<(u64, &[u8])>, ReadError> {
+fn whole_line<R: io::Read>(lines: &mut LineReader<R>) -> Result<Option<(u64, &[u8])>, ReadError> {
     let Some(line) = lines.next_line()? else {
         return Ok(None);
     };
@@ -134,8 +134,8 @@ fn whole_line<R: BufRead>(lines: &mut LineReader<R>) -> Result<Option<(u64, &[u8
 /// # Errors
 /// A file that cannot be read, or has no header.
 pub fn first_difference(
-    wanted: impl BufRead,
-    got: impl BufRead,
+    wanted: impl io::Read,
+    got: impl io::Read,
 ) -> Result<Option<Difference>, ReadError> {
     let (mut wanted, mut got) = (TraceReader::new(wanted)?, TraceReader::new(got)?);
     let mut header = got.header().clone();

@@ -1,6 +1,6 @@
 //! From the lines of a trace to events, one at a time, with the place of everything that cannot be used.
 
-use std::io::BufRead;
+use std::io;
 
 use crate::encode::Encoder;
 use crate::event::{
@@ -155,7 +155,7 @@ pub struct TraceReader<R> {
     over: bool,
 }
 
-impl<R: BufRead> TraceReader<R> {
+impl<R: io::Read> TraceReader<R> {
     /// Reads the header.
     ///
     /// # Errors
@@ -316,7 +316,7 @@ impl<R: BufRead> TraceReader<R> {
     }
 }
 
-impl<R: BufRead> Iterator for TraceReader<R> {
+impl<R: io::Read> Iterator for TraceReader<R> {
     type Item = Result<OwnedEvent, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {

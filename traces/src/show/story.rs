@@ -1,7 +1,7 @@
 //! What a trace or a capture tells, in one form that every renderer takes. Peers' texts are short and unescaped here.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead};
+use std::io;
 use std::ops::Range;
 
 use crate::capture::{CaptureEvent, CaptureLine, CaptureReader, CaptureWhat};
@@ -283,7 +283,7 @@ impl Story {
     ///
     /// # Errors
     /// The file itself cannot be read.
-    pub fn of_trace(reader: &mut TraceReader<impl BufRead>) -> io::Result<Story> {
+    pub fn of_trace(reader: &mut TraceReader<impl io::Read>) -> io::Result<Story> {
         let mut builder = StoryBuilder::of_trace(reader.header());
         let mut last = 1;
         for item in reader.by_ref() {
@@ -313,7 +313,7 @@ impl Story {
     ///
     /// # Errors
     /// The file itself cannot be read.
-    pub fn of_capture(reader: &mut CaptureReader<impl BufRead>) -> io::Result<Story> {
+    pub fn of_capture(reader: &mut CaptureReader<impl io::Read>) -> io::Result<Story> {
         let opening = reader.opening();
         let kind = opening.transport.unwrap_or(LinkKind::Pipe);
         let mut builder = StoryBuilder::of_capture(kind);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
-use std::io::BufRead;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -32,11 +32,7 @@ use crate::traces::scan::Scanner;
 const ERRORS_MAX: u64 = 20;
 
 /// Judges a capture.
-pub(crate) fn judge(
-    path: &Path,
-    mut reader: CaptureReader<impl BufRead>,
-    wanted: &Wanted,
-) -> Checked {
+pub(crate) fn judge(path: &Path, mut reader: CaptureReader<impl Read>, wanted: &Wanted) -> Checked {
     let mut sessions = Sessions::new(reader.opening(), wanted);
     let mut checked = Checked::default();
     let mut errors = 0;

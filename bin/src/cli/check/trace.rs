@@ -1,6 +1,6 @@
 //! Traces of our own: judged again from the world, or as one end's log, or from between.
 
-use std::io::BufRead;
+use std::io::Read;
 use std::path::Path;
 
 use super::versions::Versions;
@@ -13,11 +13,7 @@ use crate::traces::lines::ReadError;
 use crate::traces::scan::Scanner;
 
 /// Judges a trace.
-pub(crate) fn judge(
-    path: &Path,
-    mut reader: TraceReader<impl BufRead>,
-    wanted: &Wanted,
-) -> Checked {
+pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wanted) -> Checked {
     let header = reader.header().clone();
     let vantage = wanted.vantage.unwrap_or(header.vantage);
     let mut checked = Checked::default();
