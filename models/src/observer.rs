@@ -702,7 +702,7 @@ impl Observer {
                 oldest = Some(0);
                 continue;
             }
-            let settled = open::EXCUSED | open::CANCELLED | open::LONG;
+            let settled = open::EXCUSED | open::CANCELLED | open::LONG | open::CUT;
             let waiting = part.own.iter().filter(|own| own.flags & settled == 0);
             for own in waiting.filter(|own| !own.answer.is_some()) {
                 match part.since(own) {
@@ -950,8 +950,12 @@ impl Observer {
             Role::Client => &mut self.server,
             Role::Server => &mut self.client,
         };
-        const NOT_OWED: u16 =
-            open::CANCELLED | open::EXCUSED | open::LONG | open::BAD | open::MISANSWERED;
+        const NOT_OWED: u16 = open::CANCELLED
+            | open::EXCUSED
+            | open::LONG
+            | open::BAD
+            | open::MISANSWERED
+            | open::CUT;
         let open = asker.own.iter_mut().filter(|own| {
             own.flags & NOT_OWED == 0 && own.flags & open::STATELESS != 0 && !own.answer.is_some()
         });

@@ -130,6 +130,8 @@ pub(crate) mod open {
     pub(crate) const FOREIGN: u16 = 8192;
     /// It came in a lawful array, of which nothing is answered yet.
     pub(crate) const BATCH: u16 = 16384;
+    /// The connection that was to bring its answer broke, and nobody has gone on with it.
+    pub(crate) const CUT: u16 = 32768;
 }
 
 /// A request that the party sent and that is not settled for it.

@@ -146,6 +146,7 @@ impl Exchanges {
             && let Some(first) = self.exchange_mut(root.stream)
         {
             first.set(mark::RESUMED);
+            first.asked.iter().for_each(|&id| scene.uncut(id));
         }
         let Some(before) = self.exchange_mut(event.stream) else {
             return;
