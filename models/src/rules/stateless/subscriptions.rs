@@ -81,6 +81,12 @@ fn listen(part: &Part, deep: &mut Deep, cx: &Cx<'_>, frame: &Frame<'_>) {
     });
 }
 
+/// Whether such a notification always belongs to a subscription: where it travels and when, rules of
+/// subscriptions say.
+pub(crate) fn is_of_subscriptions(method: Method) -> bool {
+    brings(method).is_some() || method == Method::SubscriptionsAcknowledged
+}
+
 /// What a notification brings on a subscription, and whether others belong there at all.
 fn brings(method: Method) -> Option<Change> {
     Some(match method {
