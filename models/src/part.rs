@@ -19,7 +19,7 @@ use crate::era::{Era, Held, Light, encode_held, is_of_any_session};
 use crate::idset::{IdSet, Used};
 use crate::ledger::{Case, Cx, Member, Seen, bit, stateless_bits};
 use crate::opens::{Keyed, Opens};
-use crate::rules::ids::Taken;
+use crate::rules::ids::{Taken, shown_ids};
 use crate::rules::transport_stdio::Run;
 use crate::rules::{Rule, When};
 
@@ -322,6 +322,8 @@ pub(crate) struct Tokens {
 pub(crate) struct Rare {
     /// Ids whose answers are not judged: of ambiguous, malformed or unsplit requests.
     pub(crate) undecided: IdSet,
+    /// Own ids in what could not be read: whether they came to be used nobody can tell.
+    pub(crate) spoilt: IdSet,
     /// Own ids spent outside the session.
     pub(crate) outside: IdSet,
     /// Findings that wait until it can be told by which rules their frames are judged.
@@ -769,6 +771,14 @@ impl Part {
                     Condition::TrailingData,
                 ])) {
                     self.set(flag::GARBLED_IN);
+                }
+                if message.conditions.intersects(Conditions::of(&[
+                    Condition::NotJson,
+                    Condition::TrailingData,
+                    Condition::Noise,
+                ])) {
+                    // Who reads more of it than is there to be read may answer.
+                    shown_ids(cx.text.unwrap_or_default(), |id| self.answerable(id));
                 }
                 self.answerable(message.id);
                 // A response of no kind, or with a method: no answer, but the sender's last word.
@@ -1420,6 +1430,7 @@ impl Rare {
     fn encode(&self, encoder: &mut Encoder) {
         encoder.word(0x7261_7265 << 32 | u64::from(self.early.bits()));
         self.undecided.encode(encoder);
+        self.spoilt.encode(encoder);
         self.outside.encode(encoder);
         if !self.held.is_empty() {
             encode_held(&self.held, encoder);

@@ -196,7 +196,11 @@ impl Part {
         if self.mode != Mode::Exact || cx.frame == 0 || !is_new || cx.is_stateless {
             return;
         }
-        let strays = &mut self.rare().strays;
+        let rare = self.rare();
+        if rare.spoilt.has(id) != Used::Never {
+            return;
+        }
+        let strays = &mut rare.strays;
         if strays.len() < STRAYS_MAX {
             strays.push((id, cx.frame));
         }

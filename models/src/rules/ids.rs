@@ -1,9 +1,13 @@
 //! Ids: that requests have them, that they are used once, and that answers repeat them.
 
+use memchr::memmem;
+
+use mcpsim_traces::classify::key_of;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::{Key, KeyType};
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
+use mcpsim_traces::scan::{Scanner, white};
 
 use crate::era::Era;
 use crate::idset::Used;
@@ -370,6 +374,39 @@ impl Part {
             &frames,
             text,
         );
+    }
+}
+
+/// So many ids are looked for in a line that is no message.
+const SHOWN_MAX: usize = 8;
+
+/// Hands on what stands after the name `id`, quoted somehow, in a text that is no JSON, or only a piece of it.
+#[cold]
+pub(crate) fn shown_ids(text: &[u8], mut use_id: impl FnMut(Key)) {
+    const NAME: &[u8] = b"id";
+    let quoted = memmem::find_iter(text, NAME).filter_map(|at| {
+        let quote = *text.get(at.checked_sub(1)?)?;
+        let after = at + NAME.len();
+        let is_name = matches!(quote, b'"' | b'\'') && text.get(after) == Some(&quote);
+        is_name.then_some(after + 1)
+    });
+    for after in quoted.take(SHOWN_MAX) {
+        let colon = white(text, after);
+        if text.get(colon) != Some(&b':') {
+            continue;
+        }
+        let at = white(text, colon + 1);
+        if text.get(at) == Some(&b'\'') {
+            let rest = &text[at + 1..];
+            if let Some(end) = memchr::memchr(b'\'', rest) {
+                use_id(Key::text(&rest[..end]));
+            }
+        } else if let Ok(end) = Scanner::new().value(text, at) {
+            let id = key_of(text, at, end);
+            if id.is_legal() {
+                use_id(id);
+            }
+        }
     }
 }
 
