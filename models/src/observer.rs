@@ -52,7 +52,8 @@ impl ObserverOptions {
     /// The usual patience: 30 seconds of the log's own time.
     pub const PATIENCE_MS: u64 = 30_000;
 
-    /// A recording from there, judged as usual: client is party 0, server party 1, on link 0.
+    /// A recording from there, judged as usual: client is party 0, server party 1, on link 0. One of the
+    /// world is taken to begin with the session.
     pub fn new(vantage: Vantage, transport: LinkKind) -> ObserverOptions {
         ObserverOptions {
             vantage,

@@ -270,6 +270,8 @@ impl<'a> Sessions<'a> {
             };
             let mut options =
                 ObserverOptions::new(self.vantage(), self.opening.transport.unwrap_or(streams));
+            // Whoever stood at both ends may still have come late.
+            options.whole = self.opening.whole;
             options.revision = self.wanted.revision;
             options.patience_ms = self.wanted.patience_ms;
             options.findings_max = FINDINGS_MAX;
