@@ -235,11 +235,7 @@ impl Part {
                 return;
             }
         }
-        if self
-            .rare
-            .as_ref()
-            .is_some_and(|rare| rare.undecided.has(id) != Used::Never)
-        {
+        if self.is_undecided(id) {
             return;
         }
         if message.has(Condition::DuplicateMember) {

@@ -482,7 +482,7 @@ fn is_rounded(want: Key, got: Key) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::through_double;
+    use super::*;
 
     #[test]
     fn doubles_keep_53_bits() {
@@ -499,5 +499,28 @@ mod tests {
         ] {
             assert_eq!(through_double(value), expected, "{value}");
         }
+    }
+
+    #[track_caller]
+    fn check_shown(text: &str, expected: &[Key]) {
+        let mut found = vec![];
+        shown_ids(text.as_bytes(), |id| found.push(id));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    /// Ids are seen in pieces and in other people's notations, and nothing else is taken for one.
+    #[test]
+    fn ids_are_seen_in_what_is_no_json() {
+        check_shown(r#""id": 5,"#, &[Key::integer(5)]);
+        check_shown(r#"{"id" :"a\u0062","method":"#, &[Key::text(b"ab")]);
+        check_shown("{'id': 'b', 'x': 1}", &[Key::text(b"b")]);
+        check_shown(r#"{"id":1}{"id":2}"#, &[Key::integer(1), Key::integer(2)]);
+        check_shown(r#"{"id":null,"id":[1],"id":1.5,"grid":3,id:4,"id"#, &[]);
+        check_shown(r#"{"id":"a"#, &[]);
+        check_shown(r#"{"a":"\"id\":7"#, &[]);
+        check_shown("id", &[]);
+        check_shown("'id':'", &[]);
+        let many = r#""id":1 "#.repeat(100);
+        check_shown(&many, &[Key::integer(1); SHOWN_MAX]);
     }
 }

@@ -10,7 +10,6 @@ use mcpsim_traces::tape::Value;
 
 use crate::deep::subscriptions::{Ack, Change, End, Filter, SUBSCRIPTION_ID, Subscription};
 use crate::deep::{Deep, Frame, Topic};
-use crate::idset::Used;
 use crate::ledger::{Cx, bit};
 use crate::part::{Fact, Knows, Mode, Part, flag};
 use crate::rules::When;
@@ -253,11 +252,7 @@ fn unknown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, tag
         }
     }
     // What lies before the recording, or could not be read or kept, may have had that id.
-    let is_spoilt = || {
-        let rare = part.rare.as_ref();
-        rare.is_some_and(|rare| rare.undecided.has(id) != Used::Never)
-    };
-    let is_blind = part.is(flag::JOINED) || deep.subscriptions.is_lossy || is_spoilt();
+    let is_blind = part.is(flag::JOINED) || deep.subscriptions.is_lossy || part.is_undecided(id);
     if is_blind && meant.is_none() {
         return;
     }
