@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use common::{
@@ -346,6 +346,58 @@ fn the_report_has_the_members_that_are_documented() {
         report["files"][0]["guessed"],
         serde_json::json!(["vantage: between"])
     );
+}
+
+/// A log from the middle of a session lacks what was asked before, wherever it was recorded: nobody is blamed for
+/// that, unless it says that nothing came before. A handshake that follows shows the same.
+#[test]
+fn a_capture_may_begin_in_the_middle_of_a_session() {
+    let here = folder();
+    let frames = [
+        ("s2c", r#"{"jsonrpc":"2.0","id":6,"result":{}}"#),
+        (
+            "c2s",
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":"p2"}}"#,
+        ),
+        (
+            "s2c",
+            r#"{"jsonrpc":"2.0","id":"s1","method":"roots/list"}"#,
+        ),
+        (
+            "c2s",
+            r#"{"jsonrpc":"2.0","id":"s1","result":{"roots":[]}}"#,
+        ),
+        ("s2c", r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#),
+    ];
+    let frames: String = frames.iter().map(|(dir, raw)| captured(dir, raw)).collect();
+    let whole = "{\"event\":\"open\",\"transport\":\"stdio\",\"whole\":true}\n";
+    write(here.path(), "bare", &frames);
+    write(
+        here.path(),
+        "open",
+        whole.replace(",\"whole\":true", "") + &frames,
+    );
+    write(here.path(), "whole", whole.to_owned() + &frames);
+    write(
+        here.path(),
+        "late",
+        captured("c2s", r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#) + &handshake(),
+    );
+    for vantage in ["world", "client", "server", "between"] {
+        let rules = |log: &str| -> BTreeSet<String> {
+            let report = check(here.path(), &[log, "--vantage", vantage]);
+            let findings = list(&report["files"][0]["findings"]).iter();
+            findings
+                .map(|finding| text(finding, "rule").to_owned())
+                .collect()
+        };
+        assert_eq!(rules("bare"), BTreeSet::new(), "{vantage}");
+        assert_eq!(rules("open"), BTreeSet::new(), "{vantage}");
+        for rule in ["initialize-first", "response-unknown-id"] {
+            assert!(rules("whole").contains(rule), "{vantage}: {rule}");
+        }
+        assert!(rules("late").contains("initialize-first"), "{vantage}");
+    }
 }
 
 /// Vantage, revision and patience.

@@ -79,9 +79,10 @@ const EXPLAINED: u16 = open::MISANSWERED | open::BAD | open::REUSED;
 /// Whether the request counts at all.
 fn is_open(own: &Own) -> bool {
     if own.flags & EXPLAINED != 0 {
-        return own.flags & (open::CANCELLED | open::LONG) == 0;
+        return own.flags & (open::CANCELLED | open::LONG | open::CUT) == 0;
     }
-    own.flags & (open::CANCELLED | open::EXCUSED | open::LONG) == 0 && !own.answer.is_some()
+    own.flags & (open::CANCELLED | open::EXCUSED | open::LONG | open::CUT) == 0
+        && !own.answer.is_some()
 }
 
 /// The graph over all ends: an edge from each owed request to the request that it waits for.

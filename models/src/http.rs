@@ -102,6 +102,9 @@ impl Exchanges {
             if event.by == Role::Server && matches!(event.what, LogWhat::Exit { .. }) {
                 self.die(HowDead::Exited, event.frame);
             }
+            if event.what == LogWhat::Drop {
+                self.cut_all(scene);
+            }
             return false;
         };
         if let Some(http) = event.http {

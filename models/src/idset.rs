@@ -26,6 +26,44 @@ pub(crate) struct IdSet {
     forgot: bool,
 }
 
+/// The latest few ids of some kind, in any order: for what everybody may be full of, and matters for a while.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Latest {
+    ids: Vec<Key>,
+    forgot: bool,
+}
+
+impl Latest {
+    /// When so many are remembered, the older half is forgotten.
+    const MAX: usize = 128;
+
+    pub(crate) fn insert(&mut self, key: Key) {
+        if self.ids.contains(&key) {
+            return;
+        }
+        if self.ids.len() >= Latest::MAX {
+            self.ids.drain(..Latest::MAX / 2);
+            self.forgot = true;
+        }
+        self.ids.push(key);
+    }
+
+    pub(crate) fn has(&self, key: Key) -> Used {
+        match self.ids.contains(&key) {
+            true => Used::Before,
+            false if self.forgot => Used::Unknown,
+            false => Used::Never,
+        }
+    }
+
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        encoder.word((self.ids.len() as u64) << 1 | u64::from(self.forgot));
+        for id in &self.ids {
+            encoder.key(*id);
+        }
+    }
+}
+
 /// How many ids that have no order are remembered.
 pub(crate) const LOOSE_MAX: u32 = 100_000;
 /// With more blocks than this, a sorted vector gives way to a tree.
@@ -336,6 +374,22 @@ mod tests {
         assert_eq!(set.has(id(LOOSE_MAX)), Used::Unknown);
         assert_eq!(set.insert(id(LOOSE_MAX + 7)), Used::Unknown);
         assert_eq!(set.insert(Key::integer(5)), Used::Never);
+    }
+
+    /// However many there are, few are kept, and of the others it is said that they may have been there.
+    #[test]
+    fn the_latest_are_few() {
+        let mut latest = Latest::default();
+        latest.insert(text("a"));
+        latest.insert(text("a"));
+        assert_eq!(latest.ids.len(), 1);
+        assert_eq!(latest.has(text("b")), Used::Never);
+        for number in 0..10_000 {
+            latest.insert(Key::integer(number));
+            assert!(latest.ids.len() <= Latest::MAX);
+            assert_eq!(latest.has(Key::integer(number)), Used::Before);
+        }
+        assert_eq!(latest.has(text("a")), Used::Unknown);
     }
 
     proptest! {

@@ -52,7 +52,8 @@ impl ObserverOptions {
     /// The usual patience: 30 seconds of the log's own time.
     pub const PATIENCE_MS: u64 = 30_000;
 
-    /// A recording from there, judged as usual: client is party 0, server party 1, on link 0.
+    /// A recording from there, judged as usual: client is party 0, server party 1, on link 0. One of the
+    /// world is taken to begin with the session.
     pub fn new(vantage: Vantage, transport: LinkKind) -> ObserverOptions {
         ObserverOptions {
             vantage,
@@ -736,7 +737,7 @@ impl Observer {
                 oldest = Some(0);
                 continue;
             }
-            let settled = open::EXCUSED | open::CANCELLED | open::LONG;
+            let settled = open::EXCUSED | open::CANCELLED | open::LONG | open::CUT;
             let waiting = part.own.iter().filter(|own| own.flags & settled == 0);
             for own in waiting.filter(|own| !own.answer.is_some()) {
                 match part.since(own) {
@@ -984,8 +985,12 @@ impl Observer {
             Role::Client => &mut self.server,
             Role::Server => &mut self.client,
         };
-        const NOT_OWED: u16 =
-            open::CANCELLED | open::EXCUSED | open::LONG | open::BAD | open::MISANSWERED;
+        const NOT_OWED: u16 = open::CANCELLED
+            | open::EXCUSED
+            | open::LONG
+            | open::BAD
+            | open::MISANSWERED
+            | open::CUT;
         let open = asker.own.iter_mut().filter(|own| {
             own.flags & NOT_OWED == 0 && own.flags & open::STATELESS != 0 && !own.answer.is_some()
         });

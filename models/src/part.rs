@@ -16,10 +16,10 @@ use mcpsim_traces::tape::Value;
 
 use crate::deep::Deep;
 use crate::era::{Era, Held, Light, encode_held, is_of_any_session};
-use crate::idset::{IdSet, Used};
+use crate::idset::{IdSet, Latest, Used};
 use crate::ledger::{Case, Cx, Member, Seen, bit, stateless_bits};
 use crate::opens::{Keyed, Opens};
-use crate::rules::ids::Taken;
+use crate::rules::ids::{Taken, shown_ids};
 use crate::rules::transport_stdio::Run;
 use crate::rules::{Rule, When};
 
@@ -130,6 +130,8 @@ pub(crate) mod open {
     pub(crate) const FOREIGN: u16 = 8192;
     /// It came in a lawful array, of which nothing is answered yet.
     pub(crate) const BATCH: u16 = 16384;
+    /// The connection that was to bring its answer broke, and nobody has gone on with it.
+    pub(crate) const CUT: u16 = 32768;
 }
 
 /// A request that the party sent and that is not settled for it.
@@ -320,6 +322,10 @@ pub(crate) struct Tokens {
 pub(crate) struct Rare {
     /// Ids whose answers are not judged: of ambiguous, malformed or unsplit requests.
     pub(crate) undecided: IdSet,
+    /// Ids in what could not be read: toward the party, and in what it sent. Whether they came to be used
+    /// nobody can tell.
+    pub(crate) glimpsed: Latest,
+    pub(crate) spoilt: Latest,
     /// Own ids spent outside the session.
     pub(crate) outside: IdSet,
     /// Findings that wait until it can be told by which rules their frames are judged.
@@ -768,6 +774,16 @@ impl Part {
                 ])) {
                     self.set(flag::GARBLED_IN);
                 }
+                if message.conditions.intersects(Conditions::of(&[
+                    Condition::NotJson,
+                    Condition::TrailingData,
+                    Condition::Noise,
+                ])) {
+                    // Who reads more of it than is there to be read may answer.
+                    shown_ids(cx.text.unwrap_or_default(), |id| {
+                        self.rare().glimpsed.insert(id);
+                    });
+                }
                 self.answerable(message.id);
                 // A response of no kind, or with a method: no answer, but the sender's last word.
                 if let Ok(at) = self.find_own(message.id) {
@@ -815,6 +831,13 @@ impl Part {
         if id.is_present() {
             self.rare().undecided.insert(id);
         }
+    }
+
+    /// Whether an answer of that id may be one that nobody judges.
+    #[cold]
+    pub(crate) fn is_undecided(&self, id: Key) -> bool {
+        let Some(rare) = &self.rare else { return false };
+        rare.undecided.has(id) != Used::Never || rare.glimpsed.has(id) == Used::Before
     }
 
     fn request_by(&mut self, cx: &mut Cx<'_>, message: &Message, is_bad: bool) {
@@ -1418,6 +1441,8 @@ impl Rare {
     fn encode(&self, encoder: &mut Encoder) {
         encoder.word(0x7261_7265 << 32 | u64::from(self.early.bits()));
         self.undecided.encode(encoder);
+        self.glimpsed.encode(encoder);
+        self.spoilt.encode(encoder);
         self.outside.encode(encoder);
         if !self.held.is_empty() {
             encode_held(&self.held, encoder);

@@ -77,6 +77,8 @@ pub struct CaptureEvent<'a> {
     pub vantage: Option<Vantage>,
     /// The kind of link, on an `open` line.
     pub transport: Option<LinkKind>,
+    /// The recording begins with the session, says an `open` line.
+    pub whole: bool,
 }
 
 macro_rules! event_kinds {
@@ -138,6 +140,8 @@ pub struct Opening {
     pub vantage: Option<Vantage>,
     /// The kind of link.
     pub transport: Option<LinkKind>,
+    /// The recording begins with the session. Without a word of it, that is concluded from its frames.
+    pub whole: bool,
 }
 
 /// Reads a capture line by line. A line that is none is an error with its place, and the lines
@@ -182,6 +186,7 @@ impl<R: io::Read> CaptureReader<R> {
                     opening = Opening {
                         vantage: event.vantage,
                         transport: event.transport,
+                        whole: event.whole,
                     };
                 }
             }
@@ -560,6 +565,7 @@ impl<'a> Values<'a, '_> {
             status: integer(self.text, spans.status).unwrap_or(None),
             vantage: opening.vantage,
             transport: opening.transport,
+            whole: opening.whole,
         })
     }
 
@@ -585,7 +591,27 @@ impl<'a> Values<'a, '_> {
                 }
             });
         }
+        opening.whole = self.whole()?;
         Ok(opening)
+    }
+
+    /// Looked for on such lines alone, not on every frame's.
+    fn whole(&self) -> Read<bool> {
+        let bytes = self.text.as_bytes();
+        let mut span = Span::default();
+        let mut scanner = Scanner::new();
+        scanner.object(bytes, self.first, |scanner, name, at| {
+            let end = scanner.value(bytes, at)?;
+            if name == b"whole" {
+                span = Span { at, end };
+            }
+            Ok(end)
+        })?;
+        match &bytes[span.at..span.end] {
+            b"true" => Ok(true),
+            b"false" | b"null" | b"" => Ok(false),
+            _ => Err(expected("true or false", bytes, span)),
+        }
     }
 
     #[inline]

@@ -298,7 +298,36 @@ fn the_first_line_tells_where_the_observer_stood() {
     ] {
         let reader = CaptureReader::new(BufReader::with_capacity(3, file.as_bytes()));
         let opening = reader.expect("memory does not fail").opening();
-        assert_eq!(opening, Opening { vantage, transport }, "{file}");
+        let whole = false;
+        let wanted = Opening {
+            vantage,
+            transport,
+            whole,
+        };
+        assert_eq!(opening, wanted, "{file}");
+    }
+}
+
+/// A capture may say that it begins with its session, on the line that opens it.
+#[test]
+fn the_first_line_says_whether_anything_came_before() {
+    for (file, wanted) in [
+        (r#"{"event":"open","whole":true}"#, Ok(true)),
+        (r#"{"event":"open","whole":false}"#, Ok(false)),
+        (r#"{"event":"open","whole":null}"#, Ok(false)),
+        (r#"{"event":"stall","whole":true}"#, Ok(false)),
+        (
+            r#"{"event":"open","whole":"yes"}"#,
+            Err("1:25: true or false was expected, not \"\"yes\"\""),
+        ),
+    ] {
+        let mut reader = CaptureReader::new(file.as_bytes()).expect("memory does not fail");
+        let whole = reader.opening().whole;
+        let found = match reader.next_line() {
+            Ok(_) => Ok(whole),
+            Err(error) => Err(error.to_string()),
+        };
+        assert_eq!(found, wanted.map_err(str::to_owned), "{file}");
     }
 }
 

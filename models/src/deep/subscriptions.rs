@@ -190,6 +190,18 @@ impl Filter {
     }
 }
 
+/// Whether a subscription was acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ack {
+    /// Not yet.
+    None,
+    /// A finding has told that it was not, or of what may have been meant for it: its acknowledgement may
+    /// still come, and is no second one.
+    Told,
+    /// It was.
+    Given,
+}
+
 /// How a subscription ended by the server's doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
@@ -213,8 +225,7 @@ pub(crate) struct Subscription {
     pub(crate) asked: Filter,
     /// What the server agreed to; vague until then.
     pub(crate) agreed: Filter,
-    /// It was acknowledged, or a finding said that it was not.
-    pub(crate) is_acknowledged: bool,
+    pub(crate) ack: Ack,
     /// Frames of an earlier one with its id may be taken for its own.
     pub(crate) is_blurred: bool,
     /// The client's cancel.
@@ -229,6 +240,18 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
+    /// Whether nothing is left to say about a missing acknowledgement.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.ack != Ack::None
+    }
+
+    /// What may have acknowledged it was reported.
+    pub(crate) fn told_of_ack(&mut self) {
+        if self.ack == Ack::None {
+            self.ack = Ack::Told;
+        }
+    }
+
     /// Whether one side ended it.
     pub(crate) fn is_over(&self) -> bool {
         self.end.is_some() || self.cancel.is_some() || self.is_dropped
@@ -306,11 +329,12 @@ impl Subscriptions {
             encoder.word(u64::from(one.fact.0) << 32 | u64::from(one.cancel.0));
             encoder.word(
                 u64::from(one.stream) << 8
-                    | u64::from(one.is_acknowledged)
+                    | u64::from(one.is_acknowledged())
                     | u64::from(one.is_blurred) << 1
                     | u64::from(one.is_torn) << 6
                     | u64::from(one.is_dropped) << 7
-                    | one.end.map_or(0, |end| end as u64 + 1) << 2,
+                    | one.end.map_or(0, |end| end as u64 + 1) << 2
+                    | u64::from(one.ack == Ack::Told) << 4,
             );
             one.asked.encode(encoder);
             one.agreed.encode(encoder);

@@ -156,6 +156,9 @@ impl Exchanges {
             if by != Some(Role::Client) || exchange.is_stateless() {
                 all.fail(exchange, SentFate::Broke);
             }
+            if by.is_none() {
+                all.cut(scene, exchange);
+            }
             all.close(scene, exchange);
             if !exchange.is(mark::FOREIGN | mark::SHARED | mark::OTHER_SESSION) {
                 all.judge_end(scene, exchange);
@@ -164,6 +167,34 @@ impl Exchanges {
                 all.over(exchange);
             }
         });
+    }
+
+    /// The connection broke: what it was to bring may have been sent, and nobody has it.
+    fn cut(&mut self, scene: &mut Scene<'_>, exchange: &Exchange) {
+        let is_old = self.old.is_some();
+        if is_old && exchange.is(mark::ENDPOINT) {
+            // All answers come on that stream.
+            return self.cut_all(scene);
+        }
+        // There a POST that was acknowledged has brought all that it brings.
+        let is_done = is_old && exchange.status.is_some_and(|status| status < 300);
+        let root = exchange.root.filter(|root| root.stream != exchange.stream);
+        let first = root.and_then(|root| self.exchange(root.stream));
+        let ids = match first {
+            Some(first) => &first.asked,
+            None => &exchange.asked,
+        };
+        for &id in ids.iter().filter(|_| !is_done) {
+            scene.cut(id);
+        }
+    }
+
+    /// A connection broke, and nothing tells which: it may be that of any request.
+    pub(super) fn cut_all(&mut self, scene: &mut Scene<'_>) {
+        let ids: Vec<Key> = scene.client.own.iter().map(|own| own.id).collect();
+        for id in ids {
+            scene.cut(id);
+        }
     }
 
     /// What had to wait for more on the exchange waits no longer.

@@ -2,13 +2,14 @@
 
 use mcpsim_traces::event::{FrameNo, Role};
 use mcpsim_traces::judge::{Severity, Verdict};
+use mcpsim_traces::key::Key;
 use mcpsim_traces::message::Revision;
 
 use crate::era::{Awaits, Era};
 use crate::http::Exchanges;
 use crate::ledger::{Ledger, bit};
 use crate::observer::{ObserverOptions, outside};
-use crate::part::{Part, flag};
+use crate::part::{Part, flag, open};
 use crate::rules::{Rule, When};
 
 /// So many findings wait for the revision to be settled.
@@ -36,6 +37,25 @@ impl Scene<'_> {
     /// The own order of the client's frames is known.
     pub(crate) fn is_client_exact(&self) -> bool {
         self.client.mode == crate::part::Mode::Exact
+    }
+
+    /// The connection of that request broke: its answer may be lost with it.
+    #[cold]
+    pub(crate) fn cut(&mut self, id: Key) {
+        if let Ok(at) = self.client.find_own(id) {
+            self.client.own[at].flags |= open::CUT;
+            self.server.drop_subscription(id);
+        }
+    }
+
+    /// The client has come back for the answer: from now on it is waited for again.
+    #[cold]
+    pub(crate) fn uncut(&mut self, id: Key) {
+        if let Ok(at) = self.client.find_own(id) {
+            let own = &mut self.client.own[at];
+            own.flags &= !open::CUT;
+            own.since = own.since.max(self.now_ms);
+        }
     }
 
     /// Files a finding whose rule the revision has.

@@ -347,6 +347,10 @@ impl Part {
             }
             Used::Before | Used::Unknown => return,
         }
+        // Its request could not be read, and that was reported.
+        if outside.is_some_and(|rare| rare.spoilt.has(id) != Used::Never) {
+            return;
+        }
         let coerced = self.own.iter().find(|own| {
             own.flags & open::CANCELLED == 0 && !own.answer.is_some() && is_coerced(own.id, id)
         });

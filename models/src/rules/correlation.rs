@@ -196,7 +196,11 @@ impl Part {
         if self.mode != Mode::Exact || cx.frame == 0 || !is_new || cx.is_stateless {
             return;
         }
-        let strays = &mut self.rare().strays;
+        let rare = self.rare();
+        if rare.spoilt.has(id) != Used::Never {
+            return;
+        }
+        let strays = &mut rare.strays;
         if strays.len() < STRAYS_MAX {
             strays.push((id, cx.frame));
         }
@@ -231,11 +235,7 @@ impl Part {
                 return;
             }
         }
-        if self
-            .rare
-            .as_ref()
-            .is_some_and(|rare| rare.undecided.has(id) != Used::Never)
-        {
+        if self.is_undecided(id) {
             return;
         }
         if message.has(Condition::DuplicateMember) {

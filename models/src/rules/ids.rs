@@ -1,9 +1,13 @@
 //! Ids: that requests have them, that they are used once, and that answers repeat them.
 
+use memchr::memmem;
+
+use mcpsim_traces::classify::key_of;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::{Key, KeyType};
 use mcpsim_traces::message::{Condition, Message, Method, Revision};
+use mcpsim_traces::scan::{Scanner, white};
 
 use crate::era::Era;
 use crate::idset::Used;
@@ -373,6 +377,39 @@ impl Part {
     }
 }
 
+/// So many ids are looked for in a line that is no message.
+const SHOWN_MAX: usize = 8;
+
+/// Hands on what stands after the name `id`, quoted somehow, in a text that is no JSON, or only a piece of it.
+#[cold]
+pub(crate) fn shown_ids(text: &[u8], mut use_id: impl FnMut(Key)) {
+    const NAME: &[u8] = b"id";
+    let quoted = memmem::find_iter(text, NAME).filter_map(|at| {
+        let quote = *text.get(at.checked_sub(1)?)?;
+        let after = at + NAME.len();
+        let is_name = matches!(quote, b'"' | b'\'') && text.get(after) == Some(&quote);
+        is_name.then_some(after + 1)
+    });
+    for after in quoted.take(SHOWN_MAX) {
+        let colon = white(text, after);
+        if text.get(colon) != Some(&b':') {
+            continue;
+        }
+        let at = white(text, colon + 1);
+        if text.get(at) == Some(&b'\'') {
+            let rest = &text[at + 1..];
+            if let Some(end) = memchr::memchr(b'\'', rest) {
+                use_id(Key::text(&rest[..end]));
+            }
+        } else if let Ok(end) = Scanner::new().value(text, at) {
+            let id = key_of(text, at, end);
+            if id.is_legal() {
+                use_id(id);
+            }
+        }
+    }
+}
+
 /// A request or notification in words.
 pub(crate) fn name(message: &Message) -> &'static str {
     match message.method {
@@ -445,7 +482,7 @@ fn is_rounded(want: Key, got: Key) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::through_double;
+    use super::*;
 
     #[test]
     fn doubles_keep_53_bits() {
@@ -462,5 +499,28 @@ mod tests {
         ] {
             assert_eq!(through_double(value), expected, "{value}");
         }
+    }
+
+    #[track_caller]
+    fn check_shown(text: &str, expected: &[Key]) {
+        let mut found = vec![];
+        shown_ids(text.as_bytes(), |id| found.push(id));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    /// Ids are seen in pieces and in other people's notations, and nothing else is taken for one.
+    #[test]
+    fn ids_are_seen_in_what_is_no_json() {
+        check_shown(r#""id": 5,"#, &[Key::integer(5)]);
+        check_shown(r#"{"id" :"a\u0062","method":"#, &[Key::text(b"ab")]);
+        check_shown("{'id': 'b', 'x': 1}", &[Key::text(b"b")]);
+        check_shown(r#"{"id":1}{"id":2}"#, &[Key::integer(1), Key::integer(2)]);
+        check_shown(r#"{"id":null,"id":[1],"id":1.5,"grid":3,id:4,"id"#, &[]);
+        check_shown(r#"{"id":"a"#, &[]);
+        check_shown(r#"{"a":"\"id\":7"#, &[]);
+        check_shown("id", &[]);
+        check_shown("'id':'", &[]);
+        let many = r#""id":1 "#.repeat(100);
+        check_shown(&many, &[Key::integer(1); SHOWN_MAX]);
     }
 }

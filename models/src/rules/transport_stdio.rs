@@ -12,6 +12,7 @@ use crate::part::{Part, flag, open};
 use crate::rules::envelope::{
     MESSAGE_KIND_UNCLEAR, MESSAGE_NOT_OBJECT, METHOD_NOT_STRING, UNPARSABLE_MESSAGE,
 };
+use crate::rules::ids::shown_ids;
 use crate::rules::stateless::transport_stdio::STDIO_LINE_FRAMING;
 use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 
@@ -169,6 +170,12 @@ impl Part {
     pub(crate) fn malformed_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let frame = [cx.frame];
         let has = |condition| message.has(condition);
+        // A value that stands on a line of its own may be a piece of a message that has begun.
+        let may_be_piece = has(Condition::Scalar)
+            || has(Condition::KindUnclear) && has(Condition::VersionTagMissing);
+        if may_be_piece && self.is_in_pieces() && self.continues_run(cx) {
+            return;
+        }
         if has(Condition::KindUnclear) || has(Condition::MethodAndAnswer) {
             let what = if has(Condition::KindUnclear) {
                 "has no method, result or error"
@@ -188,8 +195,14 @@ impl Part {
             let text = "a bare JSON value is no message; a message is an object".to_string();
             return self.broken(cx, &MESSAGE_NOT_OBJECT, &frame, text);
         }
-        if self.link == LinkKind::Http && has(Condition::Blank) {
-            return;
+        if has(Condition::Blank) {
+            if self.link == LinkKind::Http {
+                return;
+            }
+        } else {
+            shown_ids(cx.text.unwrap_or_default(), |id| {
+                self.rare().spoilt.insert(id);
+            });
         }
         if self.continues_run(cx) {
             return;
@@ -292,6 +305,12 @@ impl Part {
             };
             self.rare().run = Some(run);
         }
+    }
+
+    /// Whether a message has begun that may be split over lines.
+    fn is_in_pieces(&self) -> bool {
+        let run = self.rare.as_ref().and_then(|rare| rare.run.as_ref());
+        run.is_some_and(|run| run.may_join)
     }
 
     /// Whether the bad line belongs to a run; a message whose last piece it is gets its finding.

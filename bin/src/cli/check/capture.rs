@@ -226,6 +226,8 @@ impl<'a> Sessions<'a> {
             self.begin_again(&session, message);
         }
         let vantage = self.vantage();
+        // Whoever stood at both ends may still have come late; and a session that turns up later began before.
+        let whole = self.opening.whole && session.is_first();
         self.observers.entry(session).or_insert_with(|| {
             let streams = match line.stream {
                 Some(_) => LinkKind::Http,
@@ -233,6 +235,7 @@ impl<'a> Sessions<'a> {
             };
             let transport = self.opening.transport.unwrap_or(streams);
             Observer::new(ObserverOptions {
+                whole,
                 revision: self.wanted.revision,
                 patience_ms: self.wanted.patience_ms,
                 findings_max: FINDINGS_MAX,

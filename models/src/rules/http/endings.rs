@@ -3,7 +3,7 @@
 use mcpsim_traces::event::{FrameNo, Role};
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Method, Revision};
+use mcpsim_traces::message::{Kind, Method, Revision};
 
 use super::requests::HTTP_CANCEL_EXPLICIT;
 use super::{HTTP_NOTE, HTTP_SHOULD};
@@ -12,6 +12,7 @@ use crate::http::{End, Exchange, Exchanges, Fault, HowDead, Scene, mark};
 use crate::observer::Seen;
 use crate::part::open;
 use crate::rules::ids::name;
+use crate::rules::stateless::subscriptions::is_of_subscriptions;
 use crate::rules::{Level, Rule, Side, When};
 
 pub(crate) const HTTP_SSE_HAS_RESPONSE: Rule = Rule {
@@ -146,6 +147,7 @@ impl Exchanges {
             && let Some(first) = self.exchange_mut(root.stream)
         {
             first.set(mark::RESUMED);
+            first.asked.iter().for_each(|&id| scene.uncut(id));
         }
         let Some(before) = self.exchange_mut(event.stream) else {
             return;
@@ -180,10 +182,17 @@ impl Exchanges {
         if !is_done || !exchange.is_post() || exchange.is(mark::TRAILED | mark::SHARED) {
             return;
         }
+        let message = seen.message;
+        let has_closer_rule = message.kind == Kind::Request
+            || message.method == Method::LogMessage
+            || is_of_subscriptions(message.method);
+        if exchange.is_stateless() && has_closer_rule {
+            return;
+        }
         exchange.set(mark::TRAILED);
         let text = format!(
             "{} comes on the stream after the answer to its request; the stream ends with it",
-            name(seen.message)
+            name(message)
         );
         let rule = &HTTP_SSE_CLOSE_AFTER_RESPONSE;
         let frames = exchange.frames(seen.frame);

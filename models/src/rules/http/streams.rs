@@ -7,6 +7,7 @@ use mcpsim_traces::message::{Condition, Kind, Method};
 use mcpsim_traces::tape::Value;
 
 use super::{HTTP, HTTP_NOTE, HTTP_SHOULD};
+use crate::deep::subscriptions::SUBSCRIPTION_ID;
 use crate::http::events::Event;
 use crate::http::head::Media;
 use crate::http::{Exchange, Exchanges, Fault, OldTransport, Scene, Verb, mark};
@@ -444,6 +445,13 @@ impl Exchanges {
             return;
         }
         let is_stateless = request.flags & open::STATELESS != 0;
+        let is_on_listen =
+            exchange.is_stateless() && exchange.method == Method::SubscriptionsListen;
+        let tag = body.and_then(|body| body.path(&["params", "_meta", SUBSCRIPTION_ID]));
+        if is_on_listen || is_stateless && tag.is_some() {
+            // It is sent on a subscription: that has a rule of its own, which says more.
+            return;
+        }
         let frames = [request.frame, seen.frame];
         if exchange.is_post() && exchange.requests > 0 && !exchange.is(mark::SHARED) {
             let text = format!(

@@ -8,7 +8,7 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Method};
 use mcpsim_traces::tape::Value;
 
-use crate::deep::subscriptions::{Change, End, Filter, SUBSCRIPTION_ID, Subscription};
+use crate::deep::subscriptions::{Ack, Change, End, Filter, SUBSCRIPTION_ID, Subscription};
 use crate::deep::{Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
 use crate::part::{Fact, Knows, Mode, Part, flag, open};
@@ -70,7 +70,7 @@ fn listen(part: &Part, deep: &mut Deep, cx: &Cx<'_>, frame: &Frame<'_>) {
         since: cx.now_ms,
         asked: Filter::read(filter),
         agreed: Filter::read(None),
-        is_acknowledged: false,
+        ack: Ack::None,
         is_blurred: false,
         cancel: Fact::NONE,
         cancel_frame: 0,
@@ -79,6 +79,12 @@ fn listen(part: &Part, deep: &mut Deep, cx: &Cx<'_>, frame: &Frame<'_>) {
         is_torn: false,
         is_dropped: false,
     });
+}
+
+/// Whether such a notification always belongs to a subscription: where it travels and when, rules of
+/// subscriptions say.
+pub(crate) fn is_of_subscriptions(method: Method) -> bool {
+    brings(method).is_some() || method == Method::SubscriptionsAcknowledged
 }
 
 /// What a notification brings on a subscription, and whether others belong there at all.
@@ -128,9 +134,9 @@ fn untagged(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     part.broken(cx, &SUB_ID_TAG, &[cx.frame], text);
     if frame.method == Method::SubscriptionsAcknowledged {
         // It acknowledges something, if nobody can tell what.
-        for one in deep.subscriptions.iter_mut() {
-            one.is_acknowledged |= one.end.is_none() && may_travel(one, cx);
-        }
+        let open = deep.subscriptions.iter_mut();
+        open.filter(|one| one.end.is_none() && may_travel(one, cx))
+            .for_each(Subscription::told_of_ack);
     }
 }
 
@@ -188,13 +194,16 @@ fn tagged(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, 
     }
     // Where frames have no order but that of their streams, nothing is early or late.
     let is_ordered = part.mode != Mode::Loose || cx.stream != 0 && cx.stream == one.stream;
-    if is_ordered && ended(part, cx, frame, one) {
+    let is_ack = frame.method == Method::SubscriptionsAcknowledged;
+    // What was reported as missing when the closing result came, and comes only now, is one fault.
+    let is_late_ack = is_ack && one.ack == Ack::Told && one.end == Some(End::Result);
+    if is_ordered && !is_late_ack && ended(part, cx, frame, one) {
         return;
     }
-    if frame.method == Method::SubscriptionsAcknowledged {
+    if is_ack {
         return acknowledged(part, deep, cx, frame, id);
     }
-    if !one.is_acknowledged && is_ordered {
+    if !one.is_acknowledged() && is_ordered {
         if !one.is_blurred {
             unacknowledged(part, cx, frame.method.as_str(), one);
         }
@@ -203,7 +212,7 @@ fn tagged(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, 
             .find_mut(id)
             .filter(|one| !one.is_blurred)
         {
-            one.is_acknowledged = true;
+            one.told_of_ack();
         }
         return;
     }
@@ -239,11 +248,11 @@ fn unknown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, tag
         // What it stands for was acknowledged all the same.
         let meant = meant.and_then(|(id, _)| deep.subscriptions.find_mut(id));
         if let Some(one) = meant {
-            one.is_acknowledged = true;
+            one.told_of_ack();
         }
     }
     // What lies before the recording, or could not be read or kept, may have had that id.
-    let is_blind = part.is(flag::JOINED) || deep.subscriptions.is_lossy;
+    let is_blind = part.is(flag::JOINED) || deep.subscriptions.is_lossy || part.is_undecided(id);
     if is_blind && meant.is_none() {
         return;
     }
@@ -270,7 +279,7 @@ fn elsewhere(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, t
         return;
     };
     if frame.method == Method::SubscriptionsAcknowledged {
-        one.is_acknowledged = true;
+        one.told_of_ack();
     }
     // Another request took its id: which of the two it is for cannot be told.
     let is_reused = |at: usize| part.inn[at].flags & open::REUSED != 0;
@@ -336,14 +345,14 @@ fn acknowledged(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
     };
     if one.is_blurred {
         // Whether it is for this one or for the one before nobody can tell.
-        one.is_acknowledged = true;
+        one.ack = Ack::Given;
         return;
     }
-    if one.is_acknowledged {
+    if one.ack == Ack::Given {
         let text = format!("the subscription {id} is acknowledged a second time");
         return part.broken(cx, &SUB_ACK_ONCE, &[one.frame, cx.frame], text);
     }
-    one.is_acknowledged = true;
+    one.ack = Ack::Given;
     let filter = frame.payload.and_then(|params| params.get("notifications"));
     one.agreed = Filter::read(filter);
     if one.asked.is_vague {
@@ -421,9 +430,10 @@ fn answered(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     cx.ledger.saw(bit(When::SUBSCRIPTION));
     let is_result = frame.message.kind == Kind::Result;
     if let Some(one) = deep.subscriptions.find_mut(asked.id) {
-        let is_early = is_result && !one.is_acknowledged && !one.is_blurred;
+        let is_early = is_result && !one.is_acknowledged() && !one.is_blurred;
         if is_early && !one.cancel.is_some() && one.end.is_none() && !asks_for_input(frame) {
             unacknowledged(part, cx, "the closing result", one);
+            one.told_of_ack();
         }
         if one.end.is_none() {
             one.end = Some(if is_result { End::Result } else { End::Refusal });
@@ -481,7 +491,7 @@ impl Part {
         let Some(deep) = &self.deep else { return };
         let now = cx.now_ms;
         let waiting = deep.subscriptions.iter().filter(|one| {
-            let is_settled = one.is_acknowledged || one.is_over();
+            let is_settled = one.is_acknowledged() || one.is_over();
             let is_old = now.saturating_sub(one.since) >= waited_ms;
             !is_settled && !one.is_blurred && is_old
         });
@@ -500,7 +510,7 @@ impl Part {
     pub(crate) fn judge_teardown(&self, cx: &mut Cx<'_>) {
         let Some(deep) = &self.deep else { return };
         let left = deep.subscriptions.iter().filter(|one| one.is_torn);
-        for one in left.filter(|one| !one.is_over() && !one.is_blurred && one.is_acknowledged) {
+        for one in left.filter(|one| !one.is_over() && !one.is_blurred && one.is_acknowledged()) {
             let text = format!(
                 "the server ends the subscription {} and says nothing: a result for its request is due",
                 one.id

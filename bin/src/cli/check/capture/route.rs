@@ -39,6 +39,11 @@ impl Name {
         }
     }
 
+    /// It is none of those that only the headers tell apart.
+    pub(super) fn is_first(&self) -> bool {
+        self.nth == 0
+    }
+
     /// No line names it, and it is the first of those.
     pub(super) fn is_nameless(&self) -> bool {
         self.given.is_empty() && self.nth == 0
