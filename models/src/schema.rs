@@ -249,8 +249,12 @@ impl Schema {
         let Ok(compiled) = self.compiled(draft) else {
             return false;
         };
-        let (levels, is_plain) = survey(value);
-        let Some(meter) = compiled.meter(levels, value.size()).filter(|_| is_plain) else {
+        if !is_plain(value) {
+            return false;
+        }
+        let size = value.size();
+        let meter = compiled.meter(depth_max(value), size);
+        let Some(meter) = meter.or_else(|| compiled.meter(depth(value), size)) else {
             return false;
         };
         let fits = compiled.validator.is_valid(Place::Tape(value, &meter));
@@ -262,7 +266,7 @@ impl Schema {
             Ok(compiled) => compiled,
             Err(why) => return Fit::Unknown(*why),
         };
-        let (levels, size) = value.map_or((0, 1), |value| (survey(value).0, value.size()));
+        let (levels, size) = value.map_or((0, 1), |value| (depth(value), value.size()));
         let Some(meter) = compiled.meter(levels, size) else {
             return Fit::Unknown(Why::Complex);
         };
@@ -426,34 +430,44 @@ fn is_rounded(value: Value<'_>) -> bool {
 /// Members of one object that may be compared with each other.
 const PLAIN_MEMBERS_MAX: usize = 16;
 
-/// How deep the value is nested, 0 for a plain one; and whether each reader makes the same of it: no name
-/// twice, no half of a surrogate pair, no number that loses digits.
-fn survey(value: Value<'_>) -> (u32, bool) {
-    let (mut deepest, mut is_plain) = (0, true);
-    walk(value, |value, depth| {
-        deepest = deepest.max(depth);
-        is_plain &= match value.kind() {
-            ValueKind::Number => !loses_digits(value.raw()),
-            ValueKind::Text => is_plain_text(value),
-            ValueKind::Object => has_plain_names(value),
-            _ => true,
-        };
-    });
-    (deepest, is_plain)
+/// How deep the value is nested at most, 0 for a plain one: each array and object may lie in the one before it.
+fn depth_max(value: Value<'_>) -> u32 {
+    let nested = value.all().filter(|one| one.is_array() || one.is_object());
+    nested.count() as u32
 }
 
-/// Whether an object has few names, each once and none with an escape.
+/// How deep the value is nested.
+fn depth(value: Value<'_>) -> u32 {
+    let mut deepest = 0;
+    walk(value, |_, depth| deepest = deepest.max(depth));
+    deepest
+}
+
+/// Whether each reader makes the same of the value: no name twice, no half of a surrogate pair, no number that loses digits.
+fn is_plain(value: Value<'_>) -> bool {
+    value.all().all(|one| match one.kind() {
+        ValueKind::Number => !loses_digits(one.raw()),
+        ValueKind::Text if one.is_a_name() => !one.is_escaped(),
+        ValueKind::Text => !one.is_escaped() || !may_have_surrogates(one.raw()),
+        ValueKind::Object => !one.may_repeat() || has_plain_names(one),
+        _ => true,
+    })
+}
+
+/// Whether an object has few names, and each once.
 fn has_plain_names(object: Value<'_>) -> bool {
     let names = || object.members().map(|(name, _)| name);
     names().count() <= PLAIN_MEMBERS_MAX
         && names().enumerate().all(|(at, name)| {
             let mut earlier = names().take(at);
-            !name.is_escaped() && earlier.all(|other| other.raw() != name.raw())
+            earlier.all(|other| other.raw() != name.raw())
         })
 }
 
-fn is_plain_text(text: Value<'_>) -> bool {
-    !text.is_escaped() || memchr::memmem::find(text.raw(), b"\\u").is_none()
+/// Whether a string may have an escape of half a surrogate pair, or of a whole one.
+fn may_have_surrogates(text: &[u8]) -> bool {
+    let mut escapes = memchr::memmem::find_iter(text, b"\\u");
+    escapes.any(|at| matches!(text.get(at + 2), Some(b'd' | b'D')))
 }
 
 /// Every value in it, with how deep it lies; the walk keeps its own stack.

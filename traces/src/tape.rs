@@ -58,6 +58,8 @@ struct Node {
     is_escaped: bool,
     /// An object in which a name may stand twice.
     may_repeat: bool,
+    /// A string that is a member's name.
+    is_name: bool,
     /// Of a string: the first bytes between its quotes ([`word_of`]). Of an object: a bit for each name in it
     /// ([`bit_of`]), so that most members that are not there are not looked for.
     word: u64,
@@ -152,7 +154,7 @@ impl Tape {
     }
 
     #[inline]
-    fn push_text(&mut self, start: usize, end: usize, is_escaped: bool, word: u64) {
+    fn push_text(&mut self, start: usize, end: usize, is_escaped: bool, word: u64, is_name: bool) {
         self.nodes.push(Node {
             start: start as u32,
             end: end as u32,
@@ -160,6 +162,7 @@ impl Tape {
             kind: ValueKind::Text,
             is_escaped,
             may_repeat: false,
+            is_name,
             word,
         });
     }
@@ -174,7 +177,7 @@ impl Tape {
     #[inline]
     pub(crate) fn text(&mut self, bytes: &[u8], start: usize, end: usize, is_escaped: bool) {
         if self.is_writing() {
-            self.push_text(start, end, is_escaped, word_at(bytes, start, end));
+            self.push_text(start, end, is_escaped, word_at(bytes, start, end), false);
         }
     }
 
@@ -187,7 +190,7 @@ impl Tape {
             let bits = if is_escaped { u64::MAX } else { bit_of(word) };
             self.names.may_repeat |= self.names.bits & bits != 0;
             self.names.bits |= bits;
-            self.push_text(start, end, is_escaped, word);
+            self.push_text(start, end, is_escaped, word, true);
         }
     }
 
@@ -201,6 +204,7 @@ impl Tape {
                 kind,
                 is_escaped: false,
                 may_repeat: false,
+                is_name: false,
                 word: 0,
             });
         }
@@ -375,7 +379,10 @@ impl<'a> Value<'a> {
     /// As [`Value::as_bytes`], as text; what is not UTF-8 is replaced.
     pub fn as_text(self) -> Option<Cow<'a, str>> {
         Some(match self.as_bytes()? {
-            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+            Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(bytes),
+            },
             Cow::Owned(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Cow::Owned(text),
                 Err(wrong) => Cow::Owned(String::from_utf8_lossy(wrong.as_bytes()).into_owned()),
@@ -533,6 +540,28 @@ impl<'a> Value<'a> {
         names.iter().try_fold(self, |value, name| value.get(name))
     }
 
+    /// Everything in it, itself included, as it stands in the text: what is inside an array or object comes right after it,
+    /// names before what they name.
+    #[inline]
+    pub fn all(self) -> All<'a> {
+        All(Inside {
+            next: self,
+            end: self.node().next,
+        })
+    }
+
+    /// Whether it is a member's name.
+    #[inline]
+    pub fn is_a_name(self) -> bool {
+        self.node().is_name
+    }
+
+    /// Whether it is an object in which a name may stand twice; where that is false, none does.
+    #[inline]
+    pub fn may_repeat(self) -> bool {
+        self.node().may_repeat
+    }
+
     /// How many values lie in it, itself included, names too.
     #[inline]
     pub fn size(self) -> usize {
@@ -609,6 +638,24 @@ impl<'a> Iterator for Items<'a> {
             return None;
         }
         self.0.next.at = value.node().next;
+        Some(value)
+    }
+}
+
+/// Everything in a value: [`Value::all`].
+#[derive(Clone, Debug)]
+pub struct All<'a>(Inside<'a>);
+
+impl<'a> Iterator for All<'a> {
+    type Item = Value<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Value<'a>> {
+        let Inside { next: value, end } = self.0;
+        if value.at >= end {
+            return None;
+        }
+        self.0.next.at = value.at + 1;
         Some(value)
     }
 }
@@ -755,7 +802,28 @@ mod tests {
         }
     }
 
+    /// Everything in the value, one in the other.
+    fn one_by_one(value: Value<'_>, out: &mut Vec<(std::ops::Range<usize>, bool)>) {
+        out.push((value.span(), false));
+        value.items().for_each(|item| one_by_one(item, out));
+        for (name, value) in value.members() {
+            out.push((name.span(), true));
+            one_by_one(value, out);
+        }
+    }
+
     proptest! {
+        /// All of it in one pass is what a walk finds; and an object that may not repeat a name does not.
+        #[test]
+        fn all_is_what_a_walk_finds(value in json()) {
+            read(&value.to_string(), |body| {
+                let mut expected = vec![];
+                one_by_one(body, &mut expected);
+                let all = body.all().map(|value| (value.span(), value.is_a_name()));
+                assert_eq!(all.collect::<Vec<_>>(), expected);
+            });
+        }
+
         /// What is written down is what another reader sees.
         #[test]
         fn a_tape_says_what_the_text_says(value in json(), pretty in any::<bool>()) {

@@ -5,7 +5,9 @@ use mcpsim_traces::scan::Scanner;
 use mcpsim_traces::tape::Value;
 use proptest::prelude::*;
 
-use super::{Fit, INSTANCE_MAX, Reading, SCHEMA_MAX, Schemas, Validity, Why, survey};
+use super::{
+    Fit, INSTANCE_MAX, Reading, SCHEMA_MAX, Schemas, Validity, Why, depth, depth_max, is_plain,
+};
 
 /// So much of the machine's stack has to do, whatever a peer sends.
 const STACK: usize = 1 << 20;
@@ -386,7 +388,7 @@ proptest! {
         let draft = Draft::Draft202012;
         let (stands, is_plain, as_tree) = read(&text, |here| {
             let as_tree = schema.fit_as(draft, Some(here), &value);
-            (schema.fits_as_it_stands(draft, here), survey(here).1, as_tree)
+            (schema.fits_as_it_stands(draft, here), is_plain(here), as_tree)
         });
         prop_assert!(is_plain);
         prop_assert_eq!(stands, as_tree == Fit::Fits, "{} {:?}", text, as_tree);
@@ -403,10 +405,24 @@ fn what_is_read_in_different_ways_is_not_plain() {
         "1e999",
         "123456789012345678901",
     ] {
-        assert!(!read(text, |value| survey(value).1), "{text}");
+        assert!(!read(text, is_plain), "{text}");
     }
-    for text in [r#"{"a":1,"b":{"a":2}}"#, r#"["a\n","a\"b"]"#, "-1.5e3"] {
-        assert!(read(text, |value| survey(value).1), "{text}");
+    for text in [
+        r#"{"a":1,"b":{"a":2}}"#,
+        r#"["a\n","a\"b"]"#,
+        r#""\u20ac""#,
+        "-1.5e3",
+    ] {
+        assert!(read(text, is_plain), "{text}");
     }
-    assert_eq!(read("[[1],2]", |value| survey(value).0), 2);
+    for (text, levels, most) in [
+        ("1", 0, 0),
+        ("[[1],2]", 2, 2),
+        (r#"{"a":{"b":[]},"c":[]}"#, 2, 4),
+    ] {
+        assert_eq!(
+            read(text, |value| (depth(value), depth_max(value))),
+            (levels, most)
+        );
+    }
 }
