@@ -12,6 +12,7 @@ use crate::era::{Awaits, Era, Held, is_of_all_versions};
 use crate::rules::{Category, Rule, When, rule, rules};
 use crate::schema::Schemas;
 use crate::spots::spot;
+use crate::unread::Unread;
 
 /// What became of a rule over a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -69,6 +70,8 @@ pub(crate) struct Ledger {
     per_rule_max: u32,
     /// Schemas that were announced, for both sides.
     pub(crate) schemas: Schemas,
+    /// Frames that could not be looked into.
+    pub(crate) unread: Unread,
 }
 
 impl Ledger {
@@ -80,6 +83,7 @@ impl Ledger {
             seen: Seen::default(),
             per_rule_max,
             schemas: Schemas::default(),
+            unread: Unread::default(),
         }
     }
 
@@ -125,6 +129,7 @@ impl Ledger {
         match self.counts.get(rule.id) {
             Some(counts) if counts.broken > 0 => Outcome::Broken,
             Some(_) => Outcome::Unsure,
+            None if self.unread.hides(rule) => Outcome::Unsure,
             None if self.seen.has(rule.when) => Outcome::Kept,
             None => Outcome::Idle,
         }

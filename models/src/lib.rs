@@ -23,6 +23,7 @@ mod same;
 mod schema;
 mod shape;
 mod spots;
+mod unread;
 
 pub use foreign::{Foreign, ForeignVersion};
 pub use ledger::{Outcome, Summary};
@@ -30,3 +31,4 @@ pub use monitor::Monitor;
 pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
 pub use part::Part;
 pub use rules::{Basis, Category, Level, Needs, Rule, Side, rule, rules};
+pub use unread::Unread;

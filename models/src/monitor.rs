@@ -18,6 +18,7 @@ use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::lifecycle::{INITIALIZED_MISSING, PEER_DIED};
+use crate::unread::Unread;
 
 /// Judges a world. Frame numbers are used where they are given and never needed.
 #[derive(Clone, Debug)]
@@ -63,6 +64,11 @@ impl Monitor {
     /// What became of the rule so far.
     pub fn outcome(&self, rule: &Rule) -> Outcome {
         self.ledger.outcome(rule)
+    }
+
+    /// Frames that could not be looked into: rules about what they carry are unsure.
+    pub fn unread(&self) -> &Unread {
+        &self.ledger.unread
     }
 
     /// How many rules had which outcome so far.

@@ -22,6 +22,7 @@ use crate::rules::lifecycle::{
 };
 use crate::rules::transport_stdio::{STDIO_SERVER_EXITS_ON_EOF, STDIO_TRUNCATED_AT_EXIT};
 use crate::rules::{Rule, When};
+use crate::unread::Unread;
 
 /// How a session was recorded, and how it is to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -630,6 +631,11 @@ impl Observer {
     /// How many rules had which outcome so far.
     pub fn summary(&self) -> Summary {
         self.ledger.summary()
+    }
+
+    /// Frames that could not be looked into: rules about what they carry are unsure.
+    pub fn unread(&self) -> &Unread {
+        &self.ledger.unread
     }
 
     /// The revisions that governed something: given, agreed on, or named by frames that speak for themselves.

@@ -17,13 +17,14 @@ use super::replay::{open, read_failure};
 use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
 };
-use crate::models::{Outcome as RuleOutcome, rules};
+use crate::models::{Outcome as RuleOutcome, Unread, rules};
 use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
 use crate::traces::lines::ReadError;
 use crate::traces::message::Revision;
 use crate::traces::sniff::Log;
+use crate::traces::tape::NODES_MAX;
 
 /// How a log is to be judged, where the command line says so.
 #[derive(Clone, Copy, Debug)]
@@ -251,6 +252,8 @@ impl Checked {
         });
         put_new(&mut self.report.revisions, &context.versions.names);
         put_new(&mut self.report.remarks, &context.versions.remarks);
+        let unread = unread_remark(context.unread, context.lines);
+        self.report.remarks.extend(unread);
     }
 }
 
@@ -260,6 +263,35 @@ struct Context<'a> {
     revision: Option<Revision>,
     versions: &'a Versions,
     lines: &'a Lines,
+    unread: &'a Unread,
+}
+
+/// What is said of frames that could not be looked into.
+fn unread_remark(unread: &Unread, lines: &Lines) -> Option<String> {
+    let places: Vec<String> = unread
+        .frames
+        .iter()
+        .map(|&frame| match lines.of(frame) {
+            Some(line) => format!("#{frame} (line {line})"),
+            None => format!("#{frame}"),
+        })
+        .collect();
+    let (has, its) = match unread.count {
+        0 => return None,
+        1 => ("has", "its"),
+        _ => ("have", "their"),
+    };
+    let left = u64::from(unread.count) - places.len() as u64;
+    let more = match left {
+        0 => String::new(),
+        left => format!(" and {left} more"),
+    };
+    let noun = if unread.count == 1 { "frame" } else { "frames" };
+    Some(format!(
+        "{noun} {}{more} {has} more than {NODES_MAX} JSON values: {its} params, result or error was not judged, and rules \
+         about that are unsure",
+        places.join(", ")
+    ))
 }
 
 /// Adds those that are not there yet: sessions of one log mostly go by the same versions.

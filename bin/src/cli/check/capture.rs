@@ -329,6 +329,7 @@ impl<'a> Sessions<'a> {
             revision,
             versions: &versions,
             lines: &self.lines,
+            unread: observer.unread(),
         };
         self.done
             .add(&findings, observer.counted(), outcome, &context);
