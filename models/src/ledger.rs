@@ -11,6 +11,7 @@ use mcpsim_traces::tape::Value;
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
 use crate::rules::{Category, Rule, When, rule, rules};
 use crate::schema::Schemas;
+use crate::spelled::{has_long, spelled};
 use crate::spots::spot;
 use crate::unread::Unread;
 
@@ -95,7 +96,14 @@ impl Ledger {
     }
 
     #[cold]
-    pub(crate) fn add(&mut self, finding: Finding) {
+    pub(crate) fn add(&mut self, mut finding: Finding) {
+        // Whatever was not spelled out where the frame was at hand.
+        let waits = finding.waits.iter_mut().map(|wait| &mut wait.request);
+        for words in waits.chain([&mut finding.message, &mut finding.knew]) {
+            if has_long(words) {
+                *words = spelled(words, None);
+            }
+        }
         let counts = self.counts.entry(finding.rule).or_default();
         let count = match finding.verdict {
             Verdict::Broken => &mut counts.broken,
@@ -330,9 +338,9 @@ impl Cx<'_> {
             party: self.party,
             link: self.link,
             frames,
-            message: case.message.clone(),
+            message: spelled(&case.message, self.body),
             spot: spot.map(|spot| (spot.start as u32 + self.base, spot.end as u32 + self.base)),
-            knew: case.knew.clone(),
+            knew: spelled(&case.knew, self.body),
             waits: vec![],
         })
     }

@@ -22,6 +22,7 @@ pub mod rules;
 mod same;
 mod schema;
 mod shape;
+mod spelled;
 mod spots;
 mod unread;
 

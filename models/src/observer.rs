@@ -14,6 +14,7 @@ use crate::foreign::{ForeignVersion, Versions};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary, bit, payload_of};
+use crate::monitor::counted;
 use crate::part::{Mode, Own, Part, flag, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
@@ -984,8 +985,9 @@ impl Observer {
                 by.as_str()
             ),
             count => format!(
-                "the {} ended by itself with {count} request(s) open that it had to answer",
-                by.as_str()
+                "the {} ended by itself with {} open that it had to answer",
+                by.as_str(),
+                counted(count, "request")
             ),
         };
         part.broken(&mut cx, &PEER_DIED, lost, text);

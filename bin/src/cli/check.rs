@@ -12,7 +12,7 @@ use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
 use super::findings::{findings_text, report_of};
-use super::outcome::{Failure, Outcome, Result, print, remark, shown};
+use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::replay::{open, read_failure};
 use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
@@ -384,6 +384,9 @@ fn text(report: &FileReport) -> String {
             }
         }
     }
+    if revisions.is_empty() {
+        revisions.push("no session".to_owned());
+    }
     let mut text = format!(
         "{}: {} seen from {}, {}, {}\n",
         report.file,
@@ -392,7 +395,7 @@ fn text(report: &FileReport) -> String {
             "between" => "between the two".to_owned(),
             vantage => format!("the {vantage}"),
         },
-        count(report.frames, "frame"),
+        counted(report.frames, "frame"),
         revisions.join(", ")
     );
     text.push_str(&findings_text(&report.findings));
@@ -411,10 +414,6 @@ fn text(report: &FileReport) -> String {
         text.push_str(&format!("         {note}\n"));
     }
     text
-}
-
-fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -88,7 +88,10 @@ fn called(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
             && !part.is(flag::GARBLED_IN)
             && !is_partial(part, deep)
         {
-            let text = format!("a call of tool {}, which no list had", shown(name));
+            let text = format!(
+                "a call of tool {}, which no list had; tools are called by the names in tools/list",
+                shown(name)
+            );
             let frames = [whole.frame, cx.frame];
             part.broken(cx, &TOOL_CALL_UNLISTED, &frames, text);
         }

@@ -156,7 +156,9 @@ fn updated(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, uri: Ke
     match deep.subscribed.ground(uri, |fact| part.knows(fact)) {
         Ground::Live | Ground::Unknown => {}
         Ground::Ended(frame) => {
-            let text = format!("an update of {told} after the answer to its unsubscribe");
+            let text = format!(
+                "an update of {told} after the answer to its unsubscribe; updates end with that"
+            );
             let verdict = match part.mode {
                 Mode::Loose => Verdict::Unsure,
                 Mode::Exact | Mode::Fifo => Verdict::Broken,
@@ -166,7 +168,9 @@ fn updated(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, uri: Ke
             part.case(cx, rule, verdict, None, &frames, value, text);
         }
         Ground::None => {
-            let text = format!("an update of {told}, and no subscription of the client is live");
+            let text = format!(
+                "an update of {told}, and no subscription of the client is live; what is not subscribed to is not updated"
+            );
             let rule = &UPDATED_WITHOUT_SUBSCRIPTION;
             part.case(cx, rule, Verdict::Broken, None, &[cx.frame], value, text);
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
-use crate::cli::outcome::shown;
+use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
 use crate::models::{
     LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule,
@@ -58,9 +58,9 @@ pub(crate) fn judge(
     }
     if errors > ERRORS_MAX {
         checked.report.errors.push(format!(
-            "{}: {} more lines could not be used",
+            "{}: {} could not be used",
             shown(path),
-            errors - ERRORS_MAX
+            counted(errors - ERRORS_MAX, "more line")
         ));
     }
     if reader.is_cut() {
@@ -351,9 +351,13 @@ impl<'a> Sessions<'a> {
         checked.report.frames = u64::from(self.frame - self.heads);
         if self.shortened > 0 {
             checked.report.lost.push("raw text".to_owned());
+            let (was, is) = match self.shortened {
+                1 => ("was", "is"),
+                _ => ("were", "are"),
+            };
             checked.report.remarks.push(format!(
-                "{} frames were shortened by whoever recorded them and are not judged",
-                self.shortened
+                "{} {was} shortened in the recording and {is} not judged",
+                counted(self.shortened, "frame")
             ));
         }
         if self.opening.vantage.is_none() && self.wanted.vantage.is_none() {
