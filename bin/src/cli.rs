@@ -21,6 +21,7 @@ mod shrink;
 mod store;
 mod story;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -34,7 +35,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            let _ = error.print();
+            let words: Vec<OsString> = std::env::args_os().collect();
+            match args::dash_advice(&error, &words) {
+                Some(advice) => remark(&format!("mcpsim: {advice}")),
+                None => {
+                    let _ = error.print();
+                }
+            }
             return Outcome::Unusable.into();
         }
         // Help and version are no errors.

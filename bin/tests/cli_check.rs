@@ -537,6 +537,44 @@ fn many_findings_are_counted_and_not_all_listed() {
     assert!(ran.text().contains("more of these rules"), "{}", ran.text());
 }
 
+/// A frame with more values than are kept: it is named, and no rule about what it carries is said to be kept or
+/// to have had no occasion. What the envelope alone decides is judged.
+#[test]
+fn a_frame_that_is_not_looked_into_is_named() {
+    let here = folder();
+    let result = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text"}}{}]}}}}"#,
+        ",0".repeat(1 << 18)
+    );
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}"#;
+    let mut capture = handshake();
+    capture.push_str(&captured("c2s", call));
+    capture.push_str(&captured("s2c", &result));
+    write(here.path(), "large.jsonl", capture);
+    let report = check(here.path(), &["large.jsonl"]);
+    let remarks = list(&report["files"][0]["remarks"]);
+    assert_eq!(
+        remarks,
+        [
+            "frame #5 (line 5) has more than 262144 JSON values: its params, result or error was not judged, and rules \
+          about that are unsure"
+        ]
+    );
+    assert_eq!(list(&report["files"][0]["findings"]).len(), 0);
+    for rule in [
+        "tool-result-content",
+        "content-block-fields",
+        "result-shape",
+        "is-error-type",
+    ] {
+        assert_eq!(report["rules"][rule], "unsure", "{rule}");
+    }
+    for rule in ["tool-call-params", "jsonrpc-version", "request-unanswered"] {
+        assert_eq!(report["rules"][rule], "kept", "{rule}");
+    }
+    assert_eq!(report["rules"]["result-type-known"], "idle");
+}
+
 /// What a run found is found again in the traces that it saved, whole and shrunk; and from wherever else one looks,
 /// nobody but the faulty side is accused.
 #[test]

@@ -18,6 +18,7 @@ use crate::part::{Fact, Part};
 use crate::rules::asks::Asks;
 use crate::rules::flood::Floods;
 use crate::rules::{When, listing as lists, pagination, payload};
+use crate::unread::Closed;
 
 pub(crate) mod digest;
 pub(crate) mod discover;
@@ -296,7 +297,7 @@ impl Part {
 
     fn deep_frame(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact, is_by: bool) {
         if cx.body.is_none() {
-            return self.deep_blind(cx, message);
+            return self.deep_blind(cx, message, is_by);
         }
         if matches!(message.kind, Kind::Batch | Kind::Malformed) {
             return;
@@ -390,10 +391,29 @@ impl Part {
     }
 
     /// A frame with a text that is too large to be looked into: it may have told anything.
-    fn deep_blind(&mut self, cx: &Cx<'_>, message: &Message) {
+    fn deep_blind(&mut self, cx: &mut Cx<'_>, message: &Message, is_by: bool) {
         let is_frame = !matches!(message.kind, Kind::Batch | Kind::Malformed);
-        if is_frame && cx.text.is_some() {
-            self.deep.get_or_insert_default().listings.is_blind = true;
+        if !is_frame || cx.text.is_none() {
+            return;
+        }
+        let deep = self.deep.get_or_insert_default();
+        deep.listings.is_blind = true;
+        let mut method = message.method;
+        if message.kind.is_response() {
+            let asked = if is_by { &mut deep.inn } else { &mut deep.own };
+            if let Ok(at) = asked.find(message.id) {
+                method = asked[at].method;
+            }
+            self.deep_forget(message.id, !is_by);
+        }
+        if is_by {
+            cx.ledger.unread.put(&Closed {
+                frame: cx.frame,
+                by: self.role,
+                kind: message.kind,
+                method,
+                is_stateless: cx.is_stateless,
+            });
         }
     }
 

@@ -11,7 +11,9 @@ use mcpsim_traces::tape::Value;
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
 use crate::rules::{Category, Rule, When, rule, rules};
 use crate::schema::Schemas;
+use crate::spelled::{has_long, spelled};
 use crate::spots::spot;
+use crate::unread::Unread;
 
 /// What became of a rule over a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -69,6 +71,8 @@ pub(crate) struct Ledger {
     per_rule_max: u32,
     /// Schemas that were announced, for both sides.
     pub(crate) schemas: Schemas,
+    /// Frames that could not be looked into.
+    pub(crate) unread: Unread,
 }
 
 impl Ledger {
@@ -80,6 +84,7 @@ impl Ledger {
             seen: Seen::default(),
             per_rule_max,
             schemas: Schemas::default(),
+            unread: Unread::default(),
         }
     }
 
@@ -91,7 +96,14 @@ impl Ledger {
     }
 
     #[cold]
-    pub(crate) fn add(&mut self, finding: Finding) {
+    pub(crate) fn add(&mut self, mut finding: Finding) {
+        // Whatever was not spelled out where the frame was at hand.
+        let waits = finding.waits.iter_mut().map(|wait| &mut wait.request);
+        for words in waits.chain([&mut finding.message, &mut finding.knew]) {
+            if has_long(words) {
+                *words = spelled(words, None);
+            }
+        }
         let counts = self.counts.entry(finding.rule).or_default();
         let count = match finding.verdict {
             Verdict::Broken => &mut counts.broken,
@@ -125,6 +137,7 @@ impl Ledger {
         match self.counts.get(rule.id) {
             Some(counts) if counts.broken > 0 => Outcome::Broken,
             Some(_) => Outcome::Unsure,
+            None if self.unread.hides(rule) => Outcome::Unsure,
             None if self.seen.has(rule.when) => Outcome::Kept,
             None => Outcome::Idle,
         }
@@ -325,9 +338,9 @@ impl Cx<'_> {
             party: self.party,
             link: self.link,
             frames,
-            message: case.message.clone(),
+            message: spelled(&case.message, self.body),
             spot: spot.map(|spot| (spot.start as u32 + self.base, spot.end as u32 + self.base)),
-            knew: case.knew.clone(),
+            knew: spelled(&case.knew, self.body),
             waits: vec![],
         })
     }

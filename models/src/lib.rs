@@ -22,7 +22,9 @@ pub mod rules;
 mod same;
 mod schema;
 mod shape;
+mod spelled;
 mod spots;
+mod unread;
 
 pub use foreign::{Foreign, ForeignVersion};
 pub use ledger::{Outcome, Summary};
@@ -30,3 +32,4 @@ pub use monitor::Monitor;
 pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
 pub use part::Part;
 pub use rules::{Basis, Category, Level, Needs, Rule, Side, rule, rules};
+pub use unread::Unread;

@@ -18,6 +18,7 @@ use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::lifecycle::{INITIALIZED_MISSING, PEER_DIED};
+use crate::unread::Unread;
 
 /// Judges a world. Frame numbers are used where they are given and never needed.
 #[derive(Clone, Debug)]
@@ -63,6 +64,11 @@ impl Monitor {
     /// What became of the rule so far.
     pub fn outcome(&self, rule: &Rule) -> Outcome {
         self.ledger.outcome(rule)
+    }
+
+    /// Frames that could not be looked into: rules about what they carry are unsure.
+    pub fn unread(&self) -> &Unread {
+        &self.ledger.unread
     }
 
     /// How many rules had which outcome so far.
@@ -280,7 +286,7 @@ fn is_awaited(message: &Message) -> bool {
 fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
     let mut frames = vec![];
     let mut owing = None;
-    let mut count = 0;
+    let mut count = 0_usize;
     for &at in places {
         let no_debt = open::LONG | open::BAD | open::MAYBE;
         let owed = ends[at].part.inn.iter();
@@ -308,8 +314,9 @@ fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
                 &REQUEST_UNANSWERED
             },
             format!(
-                "the {} ended by itself with {count} open request(s) to answer",
-                end.role.as_str()
+                "the {} ended by itself with {} to answer",
+                end.role.as_str(),
+                counted(count, "open request")
             ),
         ),
         None => (
@@ -333,6 +340,11 @@ fn exit_finding(ends: &[End<'_>], places: &[usize]) -> Finding {
         knew: String::new(),
         waits: vec![],
     }
+}
+
+/// So many of something, in words: `1 request`, `2 requests`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Marks the request that a lost frame carried or answered.

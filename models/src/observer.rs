@@ -14,6 +14,7 @@ use crate::foreign::{ForeignVersion, Versions};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary, bit, payload_of};
+use crate::monitor::counted;
 use crate::part::{Mode, Own, Part, Tokens, flag, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
@@ -22,6 +23,7 @@ use crate::rules::lifecycle::{
 };
 use crate::rules::transport_stdio::{STDIO_SERVER_EXITS_ON_EOF, STDIO_TRUNCATED_AT_EXIT};
 use crate::rules::{Rule, When};
+use crate::unread::Unread;
 
 /// How a session was recorded, and how it is to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -667,6 +669,11 @@ impl Observer {
         self.ledger.summary()
     }
 
+    /// Frames that could not be looked into: rules about what they carry are unsure.
+    pub fn unread(&self) -> &Unread {
+        &self.ledger.unread
+    }
+
     /// The revisions that governed something: given, agreed on, or named by frames that speak for themselves.
     pub fn revisions(&self) -> Vec<Revision> {
         let mut all = self.versions.agreed.clone();
@@ -1017,8 +1024,9 @@ impl Observer {
                 by.as_str()
             ),
             count => format!(
-                "the {} ended by itself with {count} request(s) open that it had to answer",
-                by.as_str()
+                "the {} ended by itself with {} open that it had to answer",
+                by.as_str(),
+                counted(count, "request")
             ),
         };
         part.broken(&mut cx, &PEER_DIED, lost, text);

@@ -16,6 +16,7 @@ use crate::monitor::Monitor;
 use crate::observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
 use crate::part::Part;
 use crate::rules::Rule;
+use crate::unread::Unread;
 
 /// A frame on its way.
 struct Flown {
@@ -529,6 +530,11 @@ impl Told {
             (left > 0).then_some((rule, left))
         };
         self.observer.counted().filter_map(rest)
+    }
+
+    /// Frames that could not be looked into: rules about what they carry are unsure.
+    pub fn unread(&self) -> &Unread {
+        self.observer.unread()
     }
 
     /// What became of the rule.

@@ -35,6 +35,8 @@
 //!
 //! The walk recurses over the tables, which are finite and without cycles, never over what a peer nests.
 
+use std::borrow::Cow;
+
 use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::message::{Kind, Revision, ordered};
@@ -97,10 +99,10 @@ pub(crate) struct Form {
 }
 
 /// Why a string has not the form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ill {
     /// A clause: `a line break stands in it`.
-    pub(crate) why: &'static str,
+    pub(crate) why: Cow<'static, str>,
     /// Less than the rule's own.
     pub(crate) severity: Severity,
 }

@@ -77,7 +77,14 @@ pub(crate) fn spot(rule: &Rule, text: &[u8], body: Option<Value<'_>>) -> Option<
         let length = wrong.error_len().unwrap_or(1);
         return Some(wrong.valid_up_to()..(wrong.valid_up_to() + length).min(text.len()));
     }
-    let Some(body) = body else {
+    if matches!(rule.category, Category::Batch) || rule.id == "env-single-message" {
+        let open = white(text, 0);
+        if text.get(open) == Some(&b'[') {
+            return Some(open..open + 1);
+        }
+    }
+    let is_whole = |body: &Value<'_>| white(text, body.span().end) == text.len();
+    let Some(body) = body.filter(is_whole) else {
         return unreadable(text);
     };
     if rule.id == "json-duplicate-keys" {
@@ -93,11 +100,14 @@ pub(crate) fn spot(rule: &Rule, text: &[u8], body: Option<Value<'_>>) -> Option<
         .map(Value::span)
 }
 
-/// The place where a text stops to be JSON.
+/// The place where a text stops to be JSON: the first character that does not fit, or the last one of a text
+/// that goes on no further.
 fn unreadable(text: &[u8]) -> Option<Range<usize>> {
-    let fault = Scanner::new().value(text, white(text, 0)).err()?;
-    let at = fault.at.min(text.len().checked_sub(1)?);
-    Some(at..at + 1)
+    let at = match Scanner::new().value(text, white(text, 0)) {
+        Err(fault) => fault.at.min(text.len().checked_sub(1)?),
+        Ok(end) => white(text, end),
+    };
+    (at < text.len()).then_some(at..at + 1)
 }
 
 /// The second member of a name, where that is among the frame's own members.
@@ -160,6 +170,9 @@ mod tests {
         check("unparsable-message", b"{\"id\":x}", Some(b"x"));
         check("not-utf8", b"{\"a\":\"\xFF\"}", Some(b"\xFF"));
         check("unparsable-message", b"", None);
+        check("unparsable-message", b"{\"id\":1} {}", Some(b"{"));
+        check("unparsable-message", b"{\"id\":1", Some(b"1"));
+        check("batch-not-in-revision", b" [{\"id\":1}]", Some(b"["));
     }
 
     #[test]

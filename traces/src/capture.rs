@@ -8,7 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::event::{LinkKind, Role};
-use crate::file::json::{HALF_PAIR, Read, Value, Wrong, lone_surrogate, quoted, utf8};
+use crate::file::json::{
+    HALF_PAIR, Read, Value, Wrong, as_it_stands, lone_surrogate, quoted, utf8,
+};
 use crate::file::reader::{is_cut, start, too_long};
 use crate::http::{Head, Http, Sse, Unknown};
 use crate::judge::Vantage;
@@ -435,7 +437,7 @@ impl Decoder {
 
 #[cold]
 fn expected(what: &str, bytes: &[u8], span: Span) -> Wrong {
-    let found = quoted(&bytes[span.at..span.end]);
+    let found = as_it_stands(&bytes[span.at..span.end]);
     Wrong::new(span.at, format!("{what} was expected, not {found}"))
 }
 

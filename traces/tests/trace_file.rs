@@ -456,13 +456,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "hello",
             "not JSON: unexpected character",
         ),
-        (
-            send,
-            send,
-            "[1]",
-            "[1]",
-            "an object was expected, not \"[1]\"",
-        ),
+        (send, send, "[1]", "[1]", "an object was expected, not [1]"),
         (
             send,
             send,
@@ -517,14 +511,14 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"t\":1",
             "\"t\":1.5",
             "1.5",
-            "a whole number was expected, not \"1.5\"",
+            "a whole number was expected, not 1.5",
         ),
         (
             send,
             "\"t\":1",
             "\"t\":\"1\"",
             "\"1\"",
-            "a whole number was expected, not \"\"1\"\"",
+            "a whole number was expected, not \"1\"",
         ),
         (
             send,
@@ -560,7 +554,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"client\"",
             "7",
             "7,",
-            "a string was expected, not \"7\"",
+            "a string was expected, not 7",
         ),
         (
             send,
@@ -609,14 +603,14 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"x\"",
             "\"x\",\"slips\":\"r\"",
             "\"r\"}",
-            "an array was expected, not \"\"r\"\"",
+            "an array was expected, not \"r\"",
         ),
         (
             send,
             "\"x\"",
             "\"x\",\"slips\":[1]",
             "1]",
-            "a string was expected, not \"1\"",
+            "a string was expected, not 1",
         ),
         (
             send,
@@ -637,7 +631,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"x\"",
             "\"x\",\"head\":7",
             "7}",
-            "an object was expected, not \"7\"",
+            "an object was expected, not 7",
         ),
         (
             send,
@@ -658,14 +652,14 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"x\"",
             "\"x\",\"head\":{\"method\":\"GET\",\"headers\":{\"a\":[\"1\",2]}}",
             "2]",
-            "a string was expected, not \"2\"",
+            "a string was expected, not 2",
         ),
         (
             send,
             "\"x\"",
             "\"x\",\"sse_retry\":-1",
             "-1",
-            "a whole number was expected, not \"-1\"",
+            "a whole number was expected, not -1",
         ),
         (
             send,
@@ -722,7 +716,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "true}",
             "1}",
             "1}",
-            "true or false was expected, not \"1\"",
+            "true or false was expected, not 1",
         ),
         (
             r#"{"t":1,"fault":"drop","link":0,"party":1}"#,

@@ -1,9 +1,11 @@
 //! The command line's grammar: every command and flag, with the words of its help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Finds ordering, correlation and lifecycle bugs in programs that speak the Model Context Protocol.
 #[derive(Parser, Debug)]
@@ -82,19 +84,19 @@ pub(crate) struct RunArgs {
     #[arg(long = "scenario", value_name = "FILE")]
     pub(crate) scenario_file: Option<PathBuf>,
     /// Put a defect into one of the peers (see `mcpsim list faults`)
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) fault: Option<String>,
     /// The campaign's seed, below 2^53; a fresh one is drawn and printed without it
-    #[arg(long, env = "MCPSIM_SEED")]
+    #[arg(long, env = "MCPSIM_SEED", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// How many runs [default: 1000, with --seed 1]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) runs: Option<u64>,
     /// Stop after that long, for example 30s, 5m or 500ms
-    #[arg(long, value_parser = parse_duration)]
+    #[arg(long, value_parser = parse_duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
     /// How many threads [default: one for each core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024), allow_hyphen_values = true)]
     pub(crate) jobs: Option<u16>,
     /// Where failing traces are saved
     #[arg(long, default_value = ".mcpsim/failures")]
@@ -106,13 +108,13 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "record")]
     pub(crate) resume: bool,
     /// From which severity on a broken rule counts as a failure [default: error, or that of the fault's rule]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, allow_hyphen_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Do not stop at the first failure: group them
     #[arg(long)]
     pub(crate) keep_going: bool,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
 
@@ -122,7 +124,7 @@ pub(crate) struct ReplayArgs {
     /// A trace that mcpsim wrote
     pub(crate) trace: PathBuf,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
 
@@ -135,13 +137,13 @@ pub(crate) struct ShrinkArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The rule that must stay broken [default: the trace's first broken one]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) rule: Option<String>,
     /// How many executions at most
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, allow_hyphen_values = true)]
     pub(crate) budget: u32,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
 
@@ -152,22 +154,22 @@ pub(crate) struct CheckArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Where the observer stood [default: as the log says, else between]
-    #[arg(long, value_parser = ["world", "client", "server", "between"])]
+    #[arg(long, value_parser = ["world", "client", "server", "between"], allow_hyphen_values = true)]
     pub(crate) vantage: Option<String>,
     /// Judge by this revision, whatever the traffic negotiated
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
     pub(crate) revision: Option<String>,
     /// How long, in the log's own time, an answer may take before it counts as missing; 0s for ever
-    #[arg(long, default_value = "30s", value_parser = parse_duration)]
+    #[arg(long, default_value = "30s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub(crate) patience: Duration,
     /// From which severity on a broken rule makes the exit code 1
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) fail_on: FailOn,
     /// Say of each rule whether it was broken, kept, not triggered, or could not be told
     #[arg(long)]
     pub(crate) rules: bool,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
 
@@ -187,7 +189,7 @@ pub(crate) struct ShowArgs {
     /// A trace or capture; `-` for standard input
     pub(crate) trace: PathBuf,
     /// The rendering
-    #[arg(long = "as", value_enum, default_value_t)]
+    #[arg(long = "as", value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) show_as: ShowAs,
     /// Where it goes [default: standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -196,7 +198,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     pub(crate) ascii: bool,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
 
@@ -220,16 +222,16 @@ pub(crate) struct ListArgs {
     #[arg(value_enum)]
     pub(crate) kind: ListKind,
     /// Rules of that revision only, with the level and severity that they have there
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
     pub(crate) revision: Option<String>,
     /// Rules of that level only
-    #[arg(long, value_parser = ["MUST", "SHOULD", "MAY-note", "none"], ignore_case = true)]
+    #[arg(long, value_parser = ["MUST", "SHOULD", "MAY-note", "none"], ignore_case = true, allow_hyphen_values = true)]
     pub(crate) level: Option<String>,
     /// Rules of that category only
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) category: Option<String>,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
 
@@ -239,8 +241,43 @@ pub(crate) struct ExplainArgs {
     /// The rule's id, or that of a duty that is not judged
     pub(crate) rule: String,
     /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
+}
+
+/// What is to be said where the name of a file after its flag begins with a dash, instead of advice about arguments of
+/// the command. Such a value is taken for a flag, since that is what it mostly was meant to be.
+pub(crate) fn dash_advice(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let grammar = Cli::command();
+    let flags: Vec<&clap::Arg> = grammar
+        .get_subcommands()
+        .flat_map(clap::Command::get_arguments)
+        .filter(|flag| flag.get_action().takes_values() && !flag.is_positional())
+        .collect();
+    let is_flag = |word: &str| {
+        flags.iter().any(|flag| {
+            let long = word.strip_prefix("--");
+            let short = word.strip_prefix('-').and_then(|rest| rest.chars().next());
+            flag.get_long().is_some_and(|name| long == Some(name))
+                || word.chars().count() == 2
+                    && flag.get_short().is_some_and(|name| short == Some(name))
+        })
+    };
+    words.windows(2).find_map(|pair| {
+        let (flag, value) = (pair[0].to_str()?, pair[1].to_str()?);
+        (value.starts_with(wrong.as_str()) && is_flag(flag)).then(|| {
+            let joined = if flag.starts_with("--") { "=" } else { "" };
+            format!(
+                "{flag} {value}: a value is missing, or the name begins with a dash: write {flag}{joined}{value} for it"
+            )
+        })
+    })
 }
 
 /// A number with a unit: `500ms`, `30s`, `5m`, `2h`.
@@ -268,6 +305,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::any::TypeId;
 
     #[test]
     fn durations_have_units() {
@@ -288,9 +326,48 @@ mod tests {
         }
     }
 
+    /// A value that begins with a dash: the flag's own words say what is wrong with it, or how it is written.
+    #[test]
+    fn a_value_with_a_dash_is_the_flags_own() {
+        for command in Cli::command().get_subcommands() {
+            let flags = command
+                .get_arguments()
+                .filter(|flag| flag.get_action().takes_values() && !flag.is_positional());
+            for flag in flags {
+                let is_path = flag.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+                assert_ne!(
+                    flag.is_allow_hyphen_values_set(),
+                    is_path,
+                    "{} --{}",
+                    command.get_name(),
+                    flag.get_id()
+                );
+            }
+        }
+        for (line, told) in [
+            ("check log --patience -1s", "such as 30s"),
+            ("run --time -5m", "such as 30s"),
+            ("run --seed -1", "'-1' for '--seed <SEED>'"),
+            ("run --out --nothing", "write --out=--nothing for it"),
+            ("show log -o -x", "write -o-x for it"),
+            ("check log --vantage -c", "possible values: world"),
+        ] {
+            let words: Vec<OsString> = ["mcpsim"]
+                .into_iter()
+                .chain(line.split(' '))
+                .map(OsString::from)
+                .collect();
+            let error = Cli::try_parse_from(&words).expect_err(line);
+            let said = dash_advice(&error, &words).unwrap_or_else(|| error.to_string());
+            assert!(said.contains(told), "{line}: {said}");
+        }
+        let words = ["mcpsim", "check", "log", "--nothing"].map(OsString::from);
+        let error = Cli::try_parse_from(&words).expect_err("no such flag");
+        assert_eq!(dash_advice(&error, &words), None);
+    }
+
     #[test]
     fn the_grammar_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 }

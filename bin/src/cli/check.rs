@@ -13,18 +13,19 @@ use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
 use super::findings::{findings_text, report_of};
-use super::outcome::{Failure, Outcome, Result, print, remark, shown};
+use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::replay::{open, read_failure};
 use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
 };
-use crate::models::{Outcome as RuleOutcome, rules};
+use crate::models::{Outcome as RuleOutcome, Unread, rules};
 use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
 use crate::traces::lines::ReadError;
 use crate::traces::message::Revision;
 use crate::traces::sniff::Log;
+use crate::traces::tape::NODES_MAX;
 
 /// How a log is to be judged, where the command line says so.
 #[derive(Clone, Copy, Debug)]
@@ -259,6 +260,8 @@ impl Checked {
         });
         put_new(&mut self.report.revisions, &context.versions.names);
         put_new(&mut self.report.remarks, &context.versions.remarks);
+        let unread = unread_remark(context.unread, context.lines);
+        self.report.remarks.extend(unread);
     }
 }
 
@@ -268,6 +271,35 @@ struct Context<'a> {
     revision: Option<Revision>,
     versions: &'a Versions,
     lines: &'a Lines,
+    unread: &'a Unread,
+}
+
+/// What is said of frames that could not be looked into.
+fn unread_remark(unread: &Unread, lines: &Lines) -> Option<String> {
+    let places: Vec<String> = unread
+        .frames
+        .iter()
+        .map(|&frame| match lines.of(frame) {
+            Some(line) => format!("#{frame} (line {line})"),
+            None => format!("#{frame}"),
+        })
+        .collect();
+    let (has, its) = match unread.count {
+        0 => return None,
+        1 => ("has", "its"),
+        _ => ("have", "their"),
+    };
+    let left = u64::from(unread.count) - places.len() as u64;
+    let more = match left {
+        0 => String::new(),
+        left => format!(" and {left} more"),
+    };
+    let noun = if unread.count == 1 { "frame" } else { "frames" };
+    Some(format!(
+        "{noun} {}{more} {has} more than {NODES_MAX} JSON values: {its} params, result or error was not judged, and rules \
+         about that are unsure",
+        places.join(", ")
+    ))
 }
 
 /// Adds those that are not there yet: sessions of one log mostly go by the same versions.
@@ -360,6 +392,9 @@ fn text(report: &FileReport) -> String {
             }
         }
     }
+    if revisions.is_empty() {
+        revisions.push("no session".to_owned());
+    }
     let mut text = format!(
         "{}: {} seen from {}, {}, {}\n",
         report.file,
@@ -368,7 +403,7 @@ fn text(report: &FileReport) -> String {
             "between" => "between the two".to_owned(),
             vantage => format!("the {vantage}"),
         },
-        count(report.frames, "frame"),
+        counted(report.frames, "frame"),
         revisions.join(", ")
     );
     text.push_str(&findings_text(&report.findings));
@@ -387,10 +422,6 @@ fn text(report: &FileReport) -> String {
         text.push_str(&format!("         {note}\n"));
     }
     text
-}
-
-fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

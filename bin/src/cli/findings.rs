@@ -1,6 +1,7 @@
 //! A finding for the reader: with the rule's words, the party's name, its place in the file, and where the rule is written.
 
 use super::evidence;
+use super::outcome::counted;
 use super::report::FindingReport;
 use crate::models::rule;
 use crate::models::rules::cite;
@@ -111,7 +112,10 @@ pub(crate) fn details(finding: &FindingReport, indent: &str) -> String {
     let mut text = evidence::lines(&finding.evidence, indent);
     let left = finding.frames.len().saturating_sub(finding.evidence.len());
     if !finding.evidence.is_empty() && left > 0 {
-        text.push_str(&format!("{indent}and {left} more frames\n"));
+        text.push_str(&format!(
+            "{indent}and {}\n",
+            counted(left as u64, "more frame")
+        ));
     }
     // One wait alone is what the message says.
     for wait in finding.waits.iter().filter(|_| finding.waits.len() > 1) {

@@ -98,6 +98,12 @@ pub(crate) fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
+/// So many of something, in words: `1 frame`, `2 frames`.
+pub(crate) fn counted(number: impl Into<u64>, noun: &str) -> String {
+    let number = number.into();
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// The message for a name that is not known.
 pub(crate) fn unknown<'a>(
     kind: &str,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::RunArgs;
 use super::campaign::Swept;
-use super::outcome::{Failure, Result, shown};
+use super::outcome::{Failure, Result, counted, shown};
 use super::play::Play;
 use super::seed;
 use super::store::write_whole;
@@ -118,8 +118,9 @@ impl Progress {
         let end = args.runs.unwrap_or(saved.end);
         if saved.next >= end {
             return Err(Failure::new(format!(
-                "{}: all {end} runs are played",
-                shown(&path)
+                "{}: nothing is left of {}: all are played",
+                shown(&path),
+                counted(end, "run")
             )));
         }
         Ok(Progress {

@@ -8,7 +8,7 @@ use super::check::findings_of_trace;
 use super::evidence::Source;
 use super::failures::first_failure;
 use super::findings::{findings_text, report_of};
-use super::outcome::{Failure, Outcome, Result, print, shown};
+use super::outcome::{Failure, Outcome, Result, counted, print, shown};
 use super::play::Play;
 use super::report::FindingReport;
 use super::report::{ReplayReport, to_json};
@@ -140,7 +140,10 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Outcome> {
                 text.push('\n');
             }
             text.push_str(&match &difference {
-                None => format!("{}: same, {} frames\n", shown(path), outcome.ended.frames),
+                None => {
+                    let frames = counted(outcome.ended.frames, "frame");
+                    format!("{}: same, {frames}\n", shown(path))
+                }
                 Some(difference) => format!("{}: not the same: {difference}\n", shown(path)),
             });
             print(&text)?;

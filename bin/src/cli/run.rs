@@ -7,7 +7,7 @@ use super::args::{FailOn, Format, RunArgs};
 use super::campaign::{Plan, Swept, sweep};
 use super::failures::{Failed, first_failure, record, save_and_shrink};
 use super::interrupt;
-use super::outcome::{Failure, Outcome, Result, print, remark, shown};
+use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::play::{Play, Stop};
 use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
@@ -95,8 +95,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
     let unfinished = unfinished.into_inner();
     // Without a failure every run was played, so that the number does not depend on the threads.
     if unfinished > 0 && groups.is_empty() {
+        let were = if unfinished == 1 { "was" } else { "were" };
         remark(&format!(
-            "mcpsim: {unfinished} of these runs reached the bound of steps (`bounds.steps_max`) and were not judged for hangs"
+            "mcpsim: {unfinished} of these runs reached the bound of steps (`bounds.steps_max`) and {were} not judged for hangs"
         ));
     }
     Ok(outcome)
@@ -127,9 +128,8 @@ fn opening(play: &Play, seed: u64, runs: u64, time: Option<Duration>) -> String 
         .map(|fault| format!(" · fault {fault}"))
         .unwrap_or_default();
     let limit = match (runs, time) {
-        (1, _) => "1 run".to_owned(),
         (u64::MAX, Some(time)) => format!("runs for {time:?}"),
-        (runs, _) => format!("{runs} runs"),
+        (runs, _) => counted(runs, "run"),
     };
     format!(
         "mcpsim {} · scenario {}{fault} · seed {seed} · {limit}",
@@ -191,10 +191,10 @@ fn screen(failed: &Failed, keep_going: bool) -> Result<String> {
         " (the limit on executions was reached)"
     };
     text.push_str(&format!(
-        "\n       {} of {} frames left after {} executions{minimal}\n       run: seed {}, saved as {}\n",
+        "\n       {} of {} left after {}{minimal}\n       run: seed {}, saved as {}\n",
         short.frames,
-        failed.frames_before,
-        short.executions,
+        counted(failed.frames_before, "frame"),
+        counted(short.executions, "execution"),
         failed.seed,
         shown(&failed.trace)
     ));

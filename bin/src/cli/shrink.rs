@@ -2,7 +2,7 @@
 
 use super::args::{Format, ShrinkArgs};
 use super::failures::shrink_to;
-use super::outcome::{Failure, Outcome, Result, print, shown, unknown};
+use super::outcome::{Failure, Outcome, Result, counted, print, shown, unknown};
 use super::play::{Play, Stop};
 use super::replay::load;
 use super::report::{ShrinkReport, to_json};
@@ -77,10 +77,11 @@ pub(crate) fn shrink(args: &ShrinkArgs) -> Result<Outcome> {
                 " (the limit on executions was reached)"
             };
             print(&format!(
-                "{}\n       {} of {before} frames left after {} executions{minimal}\nrepeat: {}\n",
+                "{}\n       {} of {} left after {}{minimal}\nrepeat: {}\n",
                 short.screen()?,
                 short.frames,
-                short.executions,
+                counted(before, "frame"),
+                counted(short.executions, "execution"),
                 short.repeat()
             ))?;
         }

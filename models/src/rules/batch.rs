@@ -210,7 +210,7 @@ impl Part {
             Some(revision) => format!("revision {revision} has none"),
             None => "the revision is not agreed yet".to_string(),
         };
-        let words = format!("an array of messages; {revision}");
+        let words = format!("an array of messages; {revision}, and each message goes by itself");
         self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[cx.frame], words);
         // One frame, one fault: what is inside is neither owed nor judged.
         Part::members(text, |_, member| {
@@ -239,7 +239,7 @@ impl Part {
             return self.broken(cx, &BATCH_EMPTY, &frame, text);
         }
         if contents.others > 0 {
-            let text = "a member of the array is no object".to_string();
+            let text = "a member of the array is no object; each member is a message".to_string();
             self.broken(cx, &BATCH_NESTED, &frame, text);
         }
         if contents.initialize {
@@ -388,7 +388,7 @@ impl Part {
                     BATCH_NOT_IN_REVISION.severity_at(revision)
                 });
                 let text =
-                    "initialize stands in an array, which the revision does not have".to_string();
+                    "initialize stands in an array, which the revision does not have; it comes alone".to_string();
                 self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[frame], text);
             }
         }

@@ -256,7 +256,10 @@ impl Part {
         let own = self.own[at];
         let frames = [own.frame, cx.frame];
         if own.flags & open::CANCELLED != 0 {
-            let text = format!("the request {} is cancelled a second time", own.id);
+            let text = format!(
+                "the request {} is cancelled a second time; once is enough",
+                own.id
+            );
             return self.broken(cx, &CANCEL_TWICE, &frames, text);
         }
         self.own[at].flags |= open::CANCELLED;
@@ -443,7 +446,9 @@ impl Part {
 
     #[cold]
     fn cancels_unknown(&mut self, cx: &mut Cx<'_>, id: Key, frame: u32) {
-        let text = format!("the cancel names {id}, which its sender never issued");
+        let text = format!(
+            "the cancel names {id}, which its sender never issued; it names an open request of its sender"
+        );
         self.broken(cx, &CANCEL_UNKNOWN_REQUEST, &[frame], text);
     }
 

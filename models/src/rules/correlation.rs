@@ -273,7 +273,9 @@ impl Part {
                 } else {
                     &DUPLICATE_RESPONSE
                 };
-                let text = format!("the request {id} is answered a second time");
+                let text = format!(
+                    "the request {id} is answered a second time; a request gets one response"
+                );
                 self.broken(cx, rule, &frames, text);
                 return self.maybe_answered_all();
             }

@@ -284,7 +284,8 @@ impl Part {
             self.broken(cx, &PARAMS_NOT_OBJECT, &frame, text);
         }
         if has(Condition::MetaNotObject) {
-            let text = "`_meta` is no object".to_string();
+            let text =
+                "`_meta` is no object; leave it out where there is nothing to say".to_string();
             self.broken(cx, &META_NOT_OBJECT, &frame, text);
         }
         if has(Condition::ResultAndError) {

@@ -367,7 +367,9 @@ impl Part {
             let was_refused = self.knows(self.refused) != Knows::No && !self.opened.is_some();
             if !was_refused {
                 let first = self.rare.as_ref().map_or(0, |rare| rare.init_frame);
-                let text = "the session is initialized a second time".to_string();
+                let text =
+                    "the session is initialized a second time; a session is initialized once"
+                        .to_string();
                 return self.broken(cx, &INITIALIZE_TWICE, &[first, cx.frame], text);
             }
         }
@@ -437,7 +439,8 @@ impl Part {
         if was_sent {
             // An http client may have to repeat its POST.
             if self.mode != Mode::Loose {
-                let text = "notifications/initialized comes a second time".to_string();
+                let text =
+                    "notifications/initialized comes a second time; once is enough".to_string();
                 self.broken(cx, &INITIALIZED_TWICE, &[cx.frame], text);
             }
             return;

@@ -100,7 +100,7 @@ fn message(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>)
         && rank < least
     {
         let text = format!(
-            "a log message of level {} after the client set {}",
+            "a log message of level {} after the client set {}; less severe ones are left out",
             shown(level),
             LEVELS[usize::from(least)]
         );

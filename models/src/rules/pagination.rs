@@ -162,7 +162,9 @@ fn strange_cursor(
         let severity = Some(Severity::Warning);
         return part.case(cx, rule, verdict, severity, &[cx.frame], value, text);
     }
-    let text = format!("{method} with the cursor {told}, which the server never handed out");
+    let text = format!(
+        "{method} with the cursor {told}, which the server never handed out; a cursor is the `nextCursor` of a page"
+    );
     part.case(cx, rule, verdict, None, &[cx.frame], value, text);
 }
 

@@ -356,7 +356,9 @@ impl Part {
             return;
         }
         if is_done == Used::Before {
-            let text = format!("progress for token {token} after the answer to its request");
+            let text = format!(
+                "progress for token {token} after the answer to its request; it ends with the answer"
+            );
             let frames = [self.token_answer_frame(token), cx.frame];
             // Only along one stream something is late.
             let is_late = self.mode != Mode::Loose || self.is_answered_on(cx.stream);
@@ -372,8 +374,9 @@ impl Part {
             let text = format!("progress under token {token}, which its sender supplied itself");
             return self.broken(cx, &PROGRESS_OWN_TOKEN, &[cx.frame], text);
         }
-        let text =
-            format!("progress under token {token}, which no request of the other side supplied");
+        let text = format!(
+            "progress under token {token}, which no request of the other side supplied; it repeats the token of an open request"
+        );
         self.broken(cx, &PROGRESS_UNKNOWN_TOKEN, &[cx.frame], text);
     }
 }

@@ -49,7 +49,7 @@ fn not_a_file(uri: Value<'_>) -> Option<Ill> {
     let head = text.get(..SCHEME.len());
     let is_file = head.is_some_and(|head| head.eq_ignore_ascii_case(SCHEME));
     (!is_file).then_some(Ill {
-        why: "it does not begin with file://",
+        why: "it does not begin with file://".into(),
         severity: Severity::Error,
     })
 }

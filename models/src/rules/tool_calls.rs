@@ -1,6 +1,7 @@
 //! Calls of tools against what was listed: names that no list had, and arguments that do not fit.
 
 use mcpsim_traces::event::Role;
+use mcpsim_traces::judge::{Severity, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Method};
 
@@ -11,7 +12,7 @@ use crate::ledger::{Cx, bit};
 use crate::part::{Knows, Part, flag};
 use crate::rules::listing::is_partial;
 use crate::rules::{Basis, Category, Level, NOTE, Needs, Rule, Side, When, refusals, tool_results};
-use crate::schema::Fit;
+use crate::schema::{Fit, Validity};
 use crate::shape::shown;
 
 pub(crate) const TOOL_CALL_UNLISTED: Rule = Rule {
@@ -73,7 +74,7 @@ fn call_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>)
 }
 
 /// The client calls a tool inside a session.
-fn called(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+fn called(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     let Some(params) = frame.payload else { return };
     let Some(name) = params.get("name").filter(|name| name.is_text()) else {
         return;
@@ -87,7 +88,10 @@ fn called(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
             && !part.is(flag::GARBLED_IN)
             && !is_partial(part, deep)
         {
-            let text = format!("a call of tool {}, which no list had", shown(name));
+            let text = format!(
+                "a call of tool {}, which no list had; tools are called by the names in tools/list",
+                shown(name)
+            );
             let frames = [whole.frame, cx.frame];
             part.broken(cx, &TOOL_CALL_UNLISTED, &frames, text);
         }
@@ -107,20 +111,27 @@ fn called(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         return;
     }
     let reading = tool_results::reading(frame.revision);
-    if let Fit::Misfit(words) = input.fit(arguments, reading) {
-        let text = format!(
-            "the arguments do not satisfy the inputSchema of tool {}: {words}",
-            shown(name)
-        );
-        let frames = [entry.frame, cx.frame];
-        part.case(
-            cx,
-            &TOOL_ARGUMENTS_FIT_SCHEMA,
-            mcpsim_traces::judge::Verdict::Broken,
-            None,
-            &frames,
-            arguments.or(Some(params)),
-            text,
-        );
-    }
+    let (verdict, severity, text) = match input.fit(arguments, reading) {
+        Fit::Fits => return,
+        Fit::Misfit(words) => {
+            let tool = shown(name);
+            let text =
+                format!("the arguments do not satisfy the inputSchema of tool {tool}: {words}");
+            (Verdict::Broken, None, text)
+        }
+        Fit::Unknown(why) => {
+            // A schema that is not judged by was told of where it was listed.
+            let is_told = deep.listings.is_noted || *input.validity() != Validity::Valid;
+            let Some(because) = why.told().filter(|_| !is_told) else {
+                return;
+            };
+            let text =
+                format!("the object of arguments is not held against the inputSchema: {because}");
+            (Verdict::Unsure, Some(Severity::Note), text)
+        }
+    };
+    let frames = [entry.frame, cx.frame];
+    deep.listings.is_noted |= verdict == Verdict::Unsure;
+    let (rule, value) = (&TOOL_ARGUMENTS_FIT_SCHEMA, arguments.or(Some(params)));
+    part.case(cx, rule, verdict, severity, &frames, value, text);
 }

@@ -25,7 +25,7 @@ impl Part {
     #[inline]
     pub(crate) fn tool_served(&mut self, cx: &mut Cx<'_>, message: &Message) {
         if message.has(Condition::IsErrorNotBoolean) {
-            let text = "`isError` is no boolean".to_string();
+            let text = "`isError` is no boolean; it is true or false".to_string();
             self.broken(cx, &IS_ERROR_TYPE, &[cx.frame], text);
         }
     }

@@ -5,9 +5,9 @@ use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, LinkKind, Role};
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::{Condition, Kind, Message, Method};
-use mcpsim_traces::scan::Scanner;
+use mcpsim_traces::scan::{FaultKind, Scanner, white};
 
-use crate::ledger::Cx;
+use crate::ledger::{Cx, Member};
 use crate::part::{Part, flag, open};
 use crate::rules::envelope::{
     MESSAGE_KIND_UNCLEAR, MESSAGE_NOT_OBJECT, METHOD_NOT_STRING, UNPARSABLE_MESSAGE,
@@ -126,33 +126,74 @@ pub(crate) const ROWS: &[Rule] = &[
 /// A message split over lines is put together up to this size.
 const JOINED_MAX: usize = 1 << 20;
 
+/// So many bytes are looked at, in all, to tell the pieces of a message from other lines.
+const SCANNED_MAX: usize = 16 << 20;
+
 /// Lines of one party that are no messages, one after the other: one cause, one finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Run {
     /// The lines joined, while they may still be one message.
     text: Vec<u8>,
-    /// The first line's frame.
+    /// How long the first one of them is.
+    first: usize,
+    /// How much was looked at to tell whether they may.
+    scanned: usize,
+    began: Began,
+    /// The first line's frame, and where it begins there.
     frame: FrameNo,
+    base: u32,
     /// The finding is made, or was announced.
     is_reported: bool,
     /// The lines may be pieces of one message.
     may_join: bool,
 }
 
+/// What the first line of a run was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Began {
+    /// No message, nor meant to be one.
+    Noise,
+    /// A message that cannot be parsed, to its end.
+    Message,
+    /// A part of a message: what follows may be the rest.
+    Piece,
+}
+
 impl Run {
     /// One that began with that frame, of which nothing is left to report.
-    fn reported(frame: FrameNo) -> Run {
+    fn reported(frame: FrameNo, began: Began) -> Run {
         Run {
             text: vec![],
+            first: 0,
+            scanned: 0,
+            began,
             frame,
+            base: 0,
             is_reported: true,
             may_join: false,
         }
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
-        encoder.word(u64::from(self.is_reported) << 1 | u64::from(self.may_join));
+        encoder.word(
+            (self.first as u64) << 4
+                | (self.began as u64) << 2
+                | u64::from(self.is_reported) << 1
+                | u64::from(self.may_join),
+        );
+        encoder.word(self.scanned as u64);
         encoder.bytes(&self.text);
+    }
+
+    /// Whether the lines may be the beginning of one message. A line feed inside it counts as a space: it may
+    /// stand within a string.
+    fn may_go_on(&mut self) -> bool {
+        self.scanned = self.scanned.saturating_add(self.text.len());
+        let scanned = Scanner::new().value(&self.text, white(&self.text, 0));
+        match scanned {
+            Ok(end) => white(&self.text, end) == self.text.len(),
+            Err(fault) => fault.kind == FaultKind::End,
+        }
     }
 }
 
@@ -173,7 +214,7 @@ impl Part {
         // A value that stands on a line of its own may be a piece of a message that has begun.
         let may_be_piece = has(Condition::Scalar)
             || has(Condition::KindUnclear) && has(Condition::VersionTagMissing);
-        if may_be_piece && self.is_in_pieces() && self.continues_run(cx) {
+        if may_be_piece && self.is_in_pieces() && self.continues_run(cx, message) {
             return;
         }
         if has(Condition::KindUnclear) || has(Condition::MethodAndAnswer) {
@@ -204,7 +245,7 @@ impl Part {
                 self.rare().spoilt.insert(id);
             });
         }
-        if self.continues_run(cx) {
+        if self.continues_run(cx, message) {
             return;
         }
         if has(Condition::NotJson) || has(Condition::TrailingData) {
@@ -268,7 +309,7 @@ impl Part {
             };
             self.broken_at(cx, rule, severity, &[cx.frame], text);
         }
-        self.rare().run = Some(Run::reported(cx.frame));
+        self.rare().run = Some(Run::reported(cx.frame, Began::Noise));
     }
 
     fn unparsable(&mut self, cx: &mut Cx<'_>, message: &Message) {
@@ -284,6 +325,7 @@ impl Part {
             && text.len() < JOINED_MAX;
         let is_expected =
             cx.is_expected(&UNPARSABLE_MESSAGE) || cx.is_expected(&STDIO_EMBEDDED_NEWLINE);
+        let mut began = Began::Message;
         if !may_join {
             let words = if contains(text.get(1..).unwrap_or_default(), b"{\"jsonrpc\"") {
                 "the line is no JSON: two frames are woven into each other"
@@ -292,14 +334,22 @@ impl Part {
             } else {
                 "the line begins like a message and is no JSON"
             };
-            let is_joined = message.has(Condition::TrailingData) || words.contains("woven");
+            let is_woven = words.contains("woven");
+            if is_woven {
+                began = Began::Piece;
+            }
+            let is_joined = message.has(Condition::TrailingData) || is_woven;
             let rule = self.unparsable_rule(is_joined);
             self.broken(cx, rule, &[cx.frame], words.to_string());
         }
         if self.link == LinkKind::Pipe {
             let run = Run {
                 text: if may_join { text.to_vec() } else { vec![] },
+                first: if may_join { text.len() } else { 0 },
+                scanned: 0,
+                began,
                 frame: cx.frame,
+                base: cx.base,
                 is_reported: !may_join || is_expected,
                 may_join,
             };
@@ -314,23 +364,36 @@ impl Part {
     }
 
     /// Whether the bad line belongs to a run; a message whose last piece it is gets its finding.
-    fn continues_run(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn continues_run(&mut self, cx: &mut Cx<'_>, message: &Message) -> bool {
         let Some(run) = self.rare.as_mut().and_then(|rare| rare.run.as_mut()) else {
             return false;
         };
-        if !run.may_join {
-            return true;
-        }
         let line = cx.text.unwrap_or_default();
+        if !run.may_join {
+            // Another fault than the one that the run began with is another cause.
+            let is_message =
+                message.has(Condition::NotJson) || message.has(Condition::TrailingData);
+            let is_meant = || is_message && contains(line, b"\"jsonrpc\"");
+            return match run.began {
+                Began::Noise => !is_meant(),
+                Began::Message => is_message && !is_meant(),
+                Began::Piece => true,
+            };
+        }
         if run.text.len() + line.len() > JOINED_MAX {
             run.may_join = false;
-            run.text = vec![];
             self.end_run(cx);
-            self.rare().run = Some(Run::reported(cx.frame));
+            self.rare().run = Some(Run::reported(cx.frame, Began::Piece));
             return true;
         }
-        run.text.push(b'\n');
+        let before = run.text.len();
+        run.text.push(b' ');
         run.text.extend_from_slice(line);
+        if run.scanned < SCANNED_MAX && !run.may_go_on() {
+            run.text.truncate(before);
+            self.end_run(cx);
+            return false;
+        }
         let closes = line.iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'}');
         if !closes {
             return true;
@@ -365,9 +428,16 @@ impl Part {
             return;
         };
         if !run.is_reported {
-            cx.set_era(self.era_of_rest());
             let text = "the line stops in the middle of a message".to_string();
-            self.broken(cx, self.unparsable_rule(false), &[run.frame], text);
+            let line = Member {
+                text: &run.text[..run.first],
+                body: None,
+                at: 0,
+            };
+            let mut cx = cx.member(&line, Kind::Malformed);
+            (cx.frame, cx.base, cx.slips) = (run.frame, run.base, &[]);
+            cx.set_era(self.era_of_rest());
+            self.broken(&mut cx, self.unparsable_rule(false), &[run.frame], text);
             if !cx.ledger.held.is_empty() {
                 self.keep_held(cx.ledger);
             }

@@ -159,12 +159,16 @@ fn updated(part: &Part, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, uri: Ke
         Ground::Ended(first) => (
             &UPDATED_AFTER_UNSUBSCRIBE,
             first,
-            format!("an update of {told} after the answer to its unsubscribe"),
+            format!(
+                "an update of {told} after the answer to its unsubscribe; updates end with that"
+            ),
         ),
         Ground::None => (
             &UPDATED_WITHOUT_SUBSCRIPTION,
             0,
-            format!("an update of {told}, and no subscription of the client is live"),
+            format!(
+                "an update of {told}, and no subscription of the client is live; what is not subscribed to is not updated"
+            ),
         ),
     };
     // Without an order it may have been sent while a subscription was live that is no more.

@@ -1,5 +1,7 @@
 //! Forms of strings: base64, URIs and their templates, media types, points in time, trace context.
 
+use std::borrow::Cow;
+
 use mcpsim_traces::judge::Severity;
 use mcpsim_traces::tape::Value;
 
@@ -8,7 +10,7 @@ use super::Ill;
 /// Something that makes the string another thing.
 const fn hard(why: &'static str) -> Ill {
     Ill {
-        why,
+        why: Cow::Borrowed(why),
         severity: Severity::Error,
     }
 }
@@ -16,7 +18,7 @@ const fn hard(why: &'static str) -> Ill {
 /// Something that some readers take and others do not.
 const fn soft(why: &'static str) -> Ill {
     Ill {
-        why,
+        why: Cow::Borrowed(why),
         severity: Severity::Warning,
     }
 }
@@ -24,7 +26,7 @@ const fn soft(why: &'static str) -> Ill {
 /// Something worth knowing.
 const fn note(why: &'static str) -> Ill {
     Ill {
-        why,
+        why: Cow::Borrowed(why),
         severity: Severity::Note,
     }
 }

@@ -343,7 +343,7 @@ mod tests {
                 "\"mcpsim_trace\":1",
                 "\"mcpsim_trace\":1.5",
                 "1.5,\"program",
-                "a whole number was expected, not \"1.5\"",
+                "a whole number was expected, not 1.5",
             ),
             (
                 "\"mcpsim_trace\":1,",
@@ -361,13 +361,13 @@ mod tests {
                 "\"program\":\"mcpsim 0.1.0\"",
                 "\"program\":[7]",
                 "[7]",
-                "a string was expected, not \"[7]\"",
+                "a string was expected, not [7]",
             ),
             (
                 "\"seed\":7",
                 "\"seed\":-7",
                 "-7",
-                "a whole number was expected, not \"-7\"",
+                "a whole number was expected, not -7",
             ),
             (
                 "\"seed\":7",
@@ -427,13 +427,13 @@ mod tests {
                 "[{\"kind\":\"pipe\"",
                 "[5,{\"kind\":\"pipe\"",
                 "5,{",
-                "an object was expected, not \"5\"",
+                "an object was expected, not 5",
             ),
             (
                 "\"links\":[{\"kind\":\"pipe\",\"client\":0,\"server\":1}]",
                 "\"links\":{}",
                 "{},\"v",
-                "an array was expected, not \"{}\"",
+                "an array was expected, not {}",
             ),
             (
                 "\"vantage\":\"world\"",

@@ -50,10 +50,23 @@ pub(crate) type Read<T> = Result<T, Wrong>;
 
 /// Text from a file as a message may repeat it: quoted, short, safe to print.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
+    format!("\"{}\"", short(bytes))
+}
+
+/// A JSON value from a file as a message may repeat it: as it stands there, short, safe to print.
+pub(crate) fn as_it_stands(value: &[u8]) -> String {
+    let inner = value.strip_prefix(b"\"");
+    match inner.and_then(|inner| inner.strip_suffix(b"\"")) {
+        Some(inner) => quoted(inner),
+        None => short(value),
+    }
+}
+
+fn short(bytes: &[u8]) -> String {
     let text = escape_bytes(bytes);
     match text.char_indices().nth(QUOTED_CHARS_MAX) {
-        None => format!("\"{text}\""),
-        Some((end, _)) => format!("\"{}…\"", &text[..end]),
+        None => text.into_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -121,7 +134,7 @@ impl<'a> Value<'a> {
         if !text.starts_with('"') {
             return Err(self.wrong(format!(
                 "a string was expected, not {}",
-                quoted(text.as_bytes())
+                as_it_stands(text.as_bytes())
             )));
         }
         let inner = &text[1..text.len() - 1];
@@ -161,7 +174,7 @@ impl<'a> Value<'a> {
             _ if digits => Err(self.wrong(format!("the number {text} is too large here"))),
             _ => Err(self.wrong(format!(
                 "a whole number was expected, not {}",
-                quoted(text.as_bytes())
+                as_it_stands(text.as_bytes())
             ))),
         }
     }
@@ -172,7 +185,7 @@ impl<'a> Value<'a> {
             "false" => Ok(false),
             text => Err(self.wrong(format!(
                 "true or false was expected, not {}",
-                quoted(text.as_bytes())
+                as_it_stands(text.as_bytes())
             ))),
         }
     }
@@ -199,7 +212,7 @@ impl<'a> Value<'a> {
         if bytes[self.at] != b'[' {
             return Err(self.wrong(format!(
                 "an array was expected, not {}",
-                quoted(self.text().as_bytes())
+                as_it_stands(self.text().as_bytes())
             )));
         }
         let mut items = vec![];
@@ -234,7 +247,7 @@ impl<'a> Value<'a> {
         if bytes[self.at] != b'{' {
             return Err(self.wrong(format!(
                 "an object was expected, not {}",
-                quoted(self.text().as_bytes())
+                as_it_stands(self.text().as_bytes())
             )));
         }
         let mut list: Vec<Member<'a>> = Vec::with_capacity(10);

@@ -12,7 +12,7 @@ use route::{Name, Routes};
 
 use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
-use crate::cli::outcome::shown;
+use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
 use crate::models::{
     LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule,
@@ -57,9 +57,9 @@ pub(crate) fn judge(path: &Path, mut reader: CaptureReader<impl Read>, wanted: &
     }
     if errors > ERRORS_MAX {
         checked.report.errors.push(format!(
-            "{}: {} more lines could not be used",
+            "{}: {} could not be used",
             shown(path),
-            errors - ERRORS_MAX
+            counted(errors - ERRORS_MAX, "more line")
         ));
     }
     if reader.is_cut() {
@@ -292,6 +292,7 @@ impl<'a> Sessions<'a> {
             revision,
             versions: &versions,
             lines: &self.lines,
+            unread: observer.unread(),
         };
         self.done
             .add(&findings, observer.counted(), outcome, &context);
@@ -313,9 +314,13 @@ impl<'a> Sessions<'a> {
         checked.report.frames = u64::from(self.frame - self.heads);
         if self.shortened > 0 {
             checked.report.lost.push("raw text".to_owned());
+            let (was, is) = match self.shortened {
+                1 => ("was", "is"),
+                _ => ("were", "are"),
+            };
             checked.report.remarks.push(format!(
-                "{} frames were shortened by whoever recorded them and are not judged",
-                self.shortened
+                "{} {was} shortened in the recording and {is} not judged",
+                counted(self.shortened, "frame")
             ));
         }
         if self.opening.vantage.is_none() && self.wanted.vantage.is_none() {

@@ -78,13 +78,14 @@ pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wa
             let revision = wanted.revision.or(header.revisions.first().copied());
             let given = wanted.revision.map(|revision| vec![revision]);
             let all = given.unwrap_or_else(|| header.revisions.clone());
+            let monitor = again.monitor();
             let context = Context {
                 parties: &header.parties,
                 revision,
                 versions: &Versions::of(&all, &[]),
                 lines: &lines,
+                unread: monitor.unread(),
             };
-            let monitor = again.monitor();
             checked.add(
                 monitor.findings(),
                 monitor.counted(),
@@ -99,6 +100,7 @@ pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wa
                     revision: told.revision(),
                     versions: &Versions::of(&told.revisions(), told.foreign_versions()),
                     lines: &lines,
+                    unread: told.unread(),
                 };
                 checked.add(
                     told.findings(),

@@ -54,7 +54,7 @@ static URL: Form = Form {
     flaw: |value| {
         let is_url = value.as_text().is_some_and(|text| url::is_url(&text));
         let ill = Ill {
-            why: "it does not parse as one",
+            why: "it does not parse as one".into(),
             severity: Severity::Error,
         };
         (!is_url).then_some(ill)

@@ -183,7 +183,7 @@ fn icon_src(value: Value<'_>) -> Option<Ill> {
         () => Severity::Error,
     };
     Some(Ill {
-        why: "it has another scheme",
+        why: "it has another scheme".into(),
         severity,
     })
 }

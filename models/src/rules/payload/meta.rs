@@ -301,7 +301,7 @@ fn name_flaw(name: &[u8]) -> Option<(Severity, &'static str)> {
         return Some((Severity::Error, why));
     }
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    let why = "has a name with more than letters, digits, hyphens, underscores and dots";
+    let why = "has a name with other characters than ASCII letters, digits, hyphens, underscores and dots";
     (!name.iter().all(is_inner)).then_some((Severity::Warning, why))
 }
 

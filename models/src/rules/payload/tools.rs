@@ -146,17 +146,25 @@ fn tool_name(value: Value<'_>) -> Option<Ill> {
     let text = value.as_bytes()?;
     let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let why = match text.len() {
-        0 => "it is empty",
-        _ if !text.iter().all(is_safe) => {
-            "it has more than letters, digits, underscores, hyphens and dots"
-        }
-        LENGTH_MAX.. if text.len() > LENGTH_MAX => "it is longer than 128 characters",
+        0 => "it is empty".into(),
+        _ if !text.iter().all(is_safe) => odd_letter(&text).into(),
+        LENGTH_MAX.. if text.len() > LENGTH_MAX => "it is longer than 128 characters".into(),
         _ => return None,
     };
     Some(Ill {
         why,
         severity: Severity::Warning,
     })
+}
+
+/// Which character stands in the name of a tool that does not belong there.
+#[cold]
+fn odd_letter(name: &[u8]) -> String {
+    let is_safe = |letter: &char| letter.is_ascii_alphanumeric() || "_-.".contains(*letter);
+    let letters = String::from_utf8_lossy(name);
+    let odd = letters.chars().find(|letter| !is_safe(letter));
+    let odd = odd.unwrap_or(char::REPLACEMENT_CHARACTER);
+    format!("{odd:?} stands in it; its characters are A to Z, a to z, 0 to 9, `_`, `-` and `.`")
 }
 
 /// A schema of a tool, as far as its type goes: 2026-07-28 leaves all but the root to JSON Schema.

@@ -183,7 +183,7 @@ fn on_channel(part: &Part, deep: &Deep, cx: &mut Cx<'_>, level: Option<Value<'_>
     if deep.logs.is_lossy || part.is(flag::JOINED | flag::GARBLED_IN) {
         return;
     }
-    let text = "a log message while no open request asks for any".to_string();
+    let text = "a log message while no open request asks for any; without a level in `_meta` there are none".to_string();
     part.broken(cx, &LOG_NEEDS_LEVEL, &[cx.frame], text);
 }
 

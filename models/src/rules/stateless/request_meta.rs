@@ -167,7 +167,8 @@ impl Part {
             .outside()
             .is_odd(once::CLIENT_INFO, asked.meta.names_client);
         if is_odd {
-            let text = "some requests of this client name it and some do not".to_string();
+            let text =
+                "some requests of this client name it and some do not; all of them do".to_string();
             self.broken(cx, &META_CLIENT_INFO_PRESENT, &[cx.frame], text);
         }
     }
@@ -182,7 +183,8 @@ impl Part {
         let Some(result) = frame.payload else { return };
         let is_named = result.path(&["_meta", SERVER]).is_some();
         if deep.outside().is_odd(once::SERVER_INFO, is_named) {
-            let text = "some results of this server name it and some do not".to_string();
+            let text =
+                "some results of this server name it and some do not; all of them do".to_string();
             self.broken(cx, &META_SERVER_INFO_PRESENT, &[cx.frame], text);
         }
     }

@@ -349,7 +349,8 @@ fn acknowledged(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
         return;
     }
     if one.ack == Ack::Given {
-        let text = format!("the subscription {id} is acknowledged a second time");
+        let text =
+            format!("the subscription {id} is acknowledged a second time; once, first of all");
         return part.broken(cx, &SUB_ACK_ONCE, &[one.frame, cx.frame], text);
     }
     one.ack = Ack::Given;

@@ -89,11 +89,11 @@ fn time_flaw(value: Value<'_>) -> Option<Ill> {
     match instant::read(&value.as_bytes()?) {
         Written::Rfc3339(_) => None,
         Written::OtherIso => Some(Ill {
-            why: "another form of ISO 8601 stands there",
+            why: "another form of ISO 8601 stands there".into(),
             severity: Severity::Warning,
         }),
         Written::No => Some(Ill {
-            why: "it is none of ISO 8601",
+            why: "it is none of ISO 8601".into(),
             severity: Severity::Error,
         }),
     }

@@ -262,7 +262,7 @@ fn report(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange, flaws
     let state = retry.params.get("requestState");
     if flaws.id {
         let text = format!(
-            "the retry takes the id {} of the request that was answered with the question",
+            "the retry takes the id {} of the request that was answered with the question; it has a new one",
             retry.id
         );
         part.broken(cx, &MRTR_RETRY_NEW_ID, &frames, text);
@@ -290,7 +290,7 @@ fn report(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange, flaws
             ),
             Echo::Other => (
                 &MRTR_RETRY_STATE_ECHO,
-                "the requestState of the retry differs from that of the question",
+                "the requestState of the retry differs from that of the question; it is repeated as it was",
             ),
             Echo::Old => (
                 &MRTR_RETRY_STATE_ECHO,
@@ -304,7 +304,7 @@ fn report(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange, flaws
         part.case(cx, rule, broken, None, &frames, state, text.to_string());
     }
     if flaws.params {
-        let text = "the retry asks for something else than the request that it repeats".to_string();
+        let text = "the retry asks for something else than the request that it repeats; only what was asked for is added".to_string();
         let rule = &MRTR_RETRY_SAME_REQUEST;
         part.case(cx, rule, broken, None, &frames, Some(retry.params), text);
     }
