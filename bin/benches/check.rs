@@ -1,7 +1,8 @@
 //! Speed and memory of checking a log, beside the bare parse of its frames: `cargo bench -p mcpsim --bench check [-- MEGABYTES]`.
 //!
-//! The bare parse (sonic-rs, lazy, validating, top level only) reads the bare frames. mcpsim reads the capture of the same
-//! frames, which is longer: both are counted in megabytes of frames, so that the ratio is per frame, not per byte of wrapping.
+//! The bare parse (sonic-rs, lazy, validating, top level only) reads the bare frames, and then the very file that mcpsim reads:
+//! a capture of the same frames, which is longer. All are counted in megabytes of frames, so that each ratio is per frame, not
+//! per byte of wrapping. There are two logs: one of a plain mix of calls, and one with listings, schemas and structured content.
 //! Then 1 GB of frames, and two hard cases: a million ids that are used once, and a million requests that are open at once.
 
 #[path = "support/cpu.rs"]
@@ -11,7 +12,7 @@ mod log_generator;
 #[path = "support/table.rs"]
 mod table;
 
-use log_generator::{Form, Written};
+use log_generator::{Form, Mix, Written};
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
@@ -38,35 +39,16 @@ fn main() {
         .find_map(|argument| argument.parse().ok())
         .unwrap_or(MEGABYTES);
 
-    let log = Log::write(megabytes);
-    println!(
-        "{} frames, {} bytes bare, {} bytes as a capture",
-        log.written.frames, log.written.frame_bytes, log.capture_bytes
-    );
-    let mut rows: Vec<Row<'_>> = BASELINES
-        .iter()
-        .map(|&(name, read)| {
-            let log = &log;
-            Row::new(name, move || {
-                assert_eq!(
-                    read(&log.bare),
-                    log.written.frames,
-                    "{name} sees every frame"
-                );
-                log.written.frame_bytes
-            })
-        })
-        .collect();
-    rows.extend(product_speed(&log));
-    rows.extend(validator_speed(&log));
-    table::compare("check: speed", "MB", 1e6, &mut rows);
-    drop(rows);
+    for (name, mix) in [("a plain mix", Mix::Plain), ("the whole mix", Mix::Whole)] {
+        speed(name, &Log::write(megabytes, mix));
+    }
 
     println!(
         "\ncheck: peak memory of a process of its own\n{:<44} {:>16} {:>16}",
         "", "a quarter", "the whole log"
     );
-    let quarter = Log::write(megabytes.div_ceil(4));
+    let log = Log::write(megabytes, Mix::Whole);
+    let quarter = Log::write(megabytes.div_ceil(4), Mix::Whole);
     for (name, _) in BASELINES {
         print_memory(name, [&quarter, &log], |log| {
             let mut command =
@@ -86,11 +68,34 @@ fn main() {
     }
 }
 
+/// The rows of one log, side by side.
+fn speed(mix: &str, log: &Log) {
+    println!(
+        "\n{mix}: {} frames, {} bytes bare, {} bytes as a capture",
+        log.written.frames, log.written.frame_bytes, log.capture_bytes
+    );
+    let baseline = |name, read: Reader, path: PathBuf| {
+        Row::new(name, move || {
+            assert_eq!(read(&path), log.written.frames, "{name} sees every frame");
+            log.written.frame_bytes
+        })
+    };
+    let mut rows: Vec<Row<'_>> = BASELINES
+        .iter()
+        .map(|&(name, read)| baseline(name, read, log.bare.clone()))
+        .collect();
+    let name = "sonic-rs lazy parse, the same capture";
+    rows.push(baseline(name, lazy_parse, log.capture.clone()));
+    rows.extend(product_speed(log));
+    rows.extend(validator_speed(log));
+    table::compare(&format!("check: speed, {mix}"), "MB", 1e6, &mut rows);
+}
+
 /// Peak memory over a log that no machine would want to hold: 1 GB of frames.
 fn gigabyte() {
     const MEGABYTES: u64 = 1_000;
     let (path, written) = write_log("capture-gigabyte.jsonl", |out| {
-        log_generator::write(MEGABYTES * 1_000_000, SEED, Form::Capture, out)
+        log_generator::write(MEGABYTES * 1_000_000, SEED, Mix::Whole, Form::Capture, out)
     });
     let usage = cpu::run_child(check(&path).stdout(Stdio::null()));
     let usage = usage.expect("nothing is found in a lawful log");
@@ -156,7 +161,13 @@ fn validator_speed(log: &Log) -> Vec<Row<'_>> {
         return vec![];
     }
     let (path, written) = write_log("frames-validator.jsonl", |out| {
-        log_generator::write(log.megabytes * 1_000_000, SEED, Form::Validator, out)
+        log_generator::write(
+            log.megabytes * 1_000_000,
+            SEED,
+            log.mix,
+            Form::Validator,
+            out,
+        )
     });
     vec![Row::elsewhere(
         "mcp-trace-validator, its envelope",
@@ -232,6 +243,7 @@ const CHILD: &str = "--child";
 /// The same frames in both forms, on disk.
 struct Log {
     megabytes: u64,
+    mix: Mix,
     bare: PathBuf,
     capture: PathBuf,
     written: Written,
@@ -239,10 +251,10 @@ struct Log {
 }
 
 impl Log {
-    fn write(megabytes: u64) -> Log {
+    fn write(megabytes: u64, mix: Mix) -> Log {
         let write = |form, name: String| {
             write_log(&name, |out| {
-                log_generator::write(megabytes * 1_000_000, SEED, form, out)
+                log_generator::write(megabytes * 1_000_000, SEED, mix, form, out)
             })
         };
         let (bare, written) = write(Form::Bare, format!("frames-{megabytes}.jsonl"));
@@ -257,6 +269,7 @@ impl Log {
         );
         Log {
             megabytes,
+            mix,
             bare,
             capture,
             written,

@@ -468,6 +468,25 @@ fn the_command_line_overrides_what_the_log_says() {
     assert!(hang("9s") && hang("500ms") && !hang("11s") && !hang("1h"));
     mcpsim(here.path(), &["check", "slow"]).ends(0);
     mcpsim(here.path(), &["check", "slow", "--patience", "9s"]).ends(1);
+
+    // Whom a person may have to help has as long as it takes, and the finding says so.
+    let ask = r#"{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"a?","requestedSchema":{"type":"object","properties":{}}}}"#;
+    let opening = handshake().replacen(
+        r#"\"capabilities\":{}"#,
+        r#"\"capabilities\":{\"elicitation\":{}}"#,
+        1,
+    );
+    let log = opening
+        + &at(1_000, &captured("s2c", ask))
+        + &ping(3)
+            .lines()
+            .map(|line| at(900_000, line))
+            .collect::<String>();
+    write(here.path(), "asked", log);
+    let run = mcpsim(here.path(), &["check", "asked"]).ends(0);
+    let words =
+        "a person may have to answer it, so it has no patience; the recording stops with it open";
+    assert!(run.text().contains(words), "{}", run.text());
 }
 
 /// Two sessions in one capture are judged apart; an exit that names none of them ends both.

@@ -10,7 +10,7 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 
-use crate::part::{In, Own, Part, open};
+use crate::part::{In, Own, Part, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 
 /// A finding names at most so many frames.
@@ -327,6 +327,9 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
             "; the {who}'s answer to {} waits for it",
             request(&open.own)
         ));
+    }
+    if matches!(report.silence, Silence::SoFar) && waits_for_people(first.open.own.method) {
+        message.push_str("; a person may have to answer it, so it has no patience");
     }
     if !report.because.is_empty() {
         message.push_str("; ");

@@ -77,6 +77,15 @@ impl Exchanges {
         self.map.get_mut(&stream)
     }
 
+    /// Whether the client's request shows that it is sent by the revision that was agreed on, wherever it is seen.
+    pub(crate) fn is_agreed(&self, stream: Stream) -> bool {
+        self.exchange(stream).is_some_and(|exchange| {
+            let is_of_session =
+                exchange.session.is_present() && exchange.session == self.session.id;
+            exchange.is(mark::AGREED) || is_of_session
+        })
+    }
+
     /// A frame, before it is judged.
     pub(crate) fn see(
         &mut self,

@@ -234,6 +234,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) now_ms: u32,
     /// The frame was refused by an HTTP error status, or stands in the body of one.
     pub(crate) refused: bool,
+    /// Its HTTP request shows that the client sends it by the revision that was agreed on.
+    pub(crate) is_agreed: bool,
     /// Whether the params of a request break the shape of its method, where its sender was judged.
     pub(crate) is_misshapen: Option<bool>,
 }
@@ -268,6 +270,7 @@ impl Cx<'_> {
             slips: self.slips,
             now_ms: self.now_ms,
             refused: self.refused,
+            is_agreed: self.is_agreed,
             is_misshapen: None,
         }
     }

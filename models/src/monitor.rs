@@ -98,6 +98,7 @@ impl Monitor {
             slips: sight.slips,
             now_ms: 0,
             refused: false,
+            is_agreed: false,
             is_misshapen: None,
         }
     }

@@ -357,6 +357,7 @@ impl Observer {
             slips,
             now_ms: self.now_ms,
             refused,
+            is_agreed: seen.message.kind == Kind::Batch && self.exchanges.is_agreed(seen.stream),
             is_misshapen: None,
         };
         by.by(&mut cx, seen.message);
@@ -1228,6 +1229,7 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         slips: &[],
         now_ms: 0,
         refused: false,
+        is_agreed: false,
         is_misshapen: None,
     }
 }

@@ -20,6 +20,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod listing;
 pub(crate) mod log_levels;
 pub(crate) mod logging;
+mod milder;
 mod not_judged;
 pub(crate) mod notification;
 pub(crate) mod pagination;
@@ -40,6 +41,7 @@ pub(crate) mod tools;
 pub(crate) mod transport_stdio;
 pub(crate) mod updates;
 
+pub use milder::milder;
 pub use not_judged::{NOT_JUDGED, NotJudged};
 
 /// What a rule is about.

@@ -5,7 +5,8 @@
 //! structured content by its schema, some that read a resource or get a prompt. Between them progress, log messages,
 //! updates of resources and questions of the server; results with text that is full of escapes, now and then an error, of the
 //! protocol or of the tool. The tools are listed again from time to time. Every request is answered. Nothing in it breaks
-//! a rule, so that a checker that accuses somebody here is wrong.
+//! a rule, so that a checker that accuses somebody here is wrong. The plain mix has calls of the tool, progress and log messages
+//! alone, and lists nothing: its content is held against no schema.
 //! Knows nothing of mcpsim's crates.
 
 use rand_chacha::ChaCha8Rng;
@@ -24,6 +25,15 @@ pub(crate) enum Form {
     Validator,
 }
 
+/// What a session is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mix {
+    /// Calls of a tool that was never listed.
+    Plain,
+    /// Everything.
+    Whole,
+}
+
 /// What a log came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Written {
@@ -39,12 +49,15 @@ pub(crate) struct Written {
 pub(crate) fn write(
     frame_bytes_min: u64,
     seed: u64,
+    mix: Mix,
     form: Form,
     out: impl Write,
 ) -> io::Result<Written> {
-    let mut generator = Generator::new(seed, form, out);
+    let mut generator = Generator::new(seed, mix, form, out);
     generator.handshake()?;
-    generator.listings()?;
+    if mix == Mix::Whole {
+        generator.listings()?;
+    }
     while generator.written.frame_bytes < frame_bytes_min || !generator.open.is_empty() {
         let may_call = generator.written.frame_bytes < frame_bytes_min;
         generator.next_frame(may_call)?;
@@ -54,14 +67,16 @@ pub(crate) fn write(
 }
 
 /// Writes a session of that many pings, each answered before the next one: every id is used once. With `is_open` all are
-/// asked before the first answer, and the answers come from the last one to the first. They are slow enough for no flood.
+/// asked before the first answer, the answers come from the last one to the first, and no line has a time: whoever waits for
+/// a million answers would be out of patience. Otherwise they are slow enough for no flood.
 pub(crate) fn write_pings(
     count: u64,
     is_open: bool,
     form: Form,
     out: impl Write,
 ) -> io::Result<Written> {
-    let mut generator = Generator::new(0, form, out);
+    let mut generator = Generator::new(0, Mix::Plain, form, out);
+    generator.has_times = !is_open;
     generator.handshake()?;
     let ping = r#"{"jsonrpc":"2.0","id":"#;
     for number in 1..=count {
@@ -114,6 +129,8 @@ const WORDS: [&str; 20] = [
 
 /// The tools are listed again after so many calls, and the server asks something after half as many.
 const CALLS_BETWEEN_LISTINGS: u64 = 1_000;
+const LISTING: u64 = CALLS_BETWEEN_LISTINGS - 1;
+const QUESTION: u64 = CALLS_BETWEEN_LISTINGS / 2;
 
 /// What the tools that nobody calls take.
 const WHERE: &str = concat!(
@@ -147,12 +164,15 @@ struct OpenCall {
 
 struct Generator<W> {
     dice: ChaCha8Rng,
+    mix: Mix,
     form: Form,
     out: W,
     /// The frame being written, and the line that it becomes: kept between frames so that nothing is allocated anew.
     frame: String,
     line: String,
     now_ms: u64,
+    /// Lines of a capture say when.
+    has_times: bool,
     last_call: u64,
     /// Requests beside the calls.
     lists: u64,
@@ -161,14 +181,16 @@ struct Generator<W> {
 }
 
 impl<W: Write> Generator<W> {
-    fn new(seed: u64, form: Form, out: W) -> Generator<W> {
+    fn new(seed: u64, mix: Mix, form: Form, out: W) -> Generator<W> {
         Generator {
             dice: ChaCha8Rng::seed_from_u64(seed),
+            mix,
             form,
             out,
             frame: String::new(),
             line: String::new(),
             now_ms: 0,
+            has_times: true,
             last_call: 0,
             lists: 0,
             open: Vec::new(),
@@ -313,17 +335,18 @@ impl<W: Write> Generator<W> {
     }
 
     fn call(&mut self) -> io::Result<()> {
-        if self.last_call % CALLS_BETWEEN_LISTINGS == CALLS_BETWEEN_LISTINGS - 1 {
-            self.list_tools()?;
-        }
-        if self.last_call % CALLS_BETWEEN_LISTINGS == CALLS_BETWEEN_LISTINGS / 2 {
-            self.question()?;
+        if self.mix == Mix::Whole {
+            match self.last_call % CALLS_BETWEEN_LISTINGS {
+                LISTING => self.list_tools()?,
+                QUESTION => self.question()?,
+                _ => {}
+            }
         }
         self.last_call += 1;
         let number = self.last_call;
-        let kind = match self.below(16) {
-            0 => Kind::Prompt,
-            1 | 2 => Kind::Resource,
+        let kind = match (self.mix, self.below(16)) {
+            (Mix::Whole, 0) => Kind::Prompt,
+            (Mix::Whole, 1 | 2) => Kind::Resource,
             _ => Kind::Tool,
         };
         self.open.push(OpenCall {
@@ -492,12 +515,14 @@ impl<W: Write> Generator<W> {
         match self.form {
             Form::Bare => self.line.push_str(&self.frame),
             Form::Capture => {
-                let now_ms = self.now_ms;
-                write!(
-                    self.line,
-                    r#"{{"t_ms":{now_ms},"dir":"{direction}","raw":""#
-                )
-                .expect("writing to a string does not fail");
+                self.line.push('{');
+                if self.has_times {
+                    let now_ms = self.now_ms;
+                    write!(self.line, r#""t_ms":{now_ms},"#)
+                        .expect("writing to a string does not fail");
+                }
+                write!(self.line, r#""dir":"{direction}","raw":""#)
+                    .expect("writing to a string does not fail");
                 push_json_escaped(&self.frame, &mut self.line);
                 self.line.push_str(r#""}"#);
             }

@@ -9,7 +9,7 @@ use super::list::{RuleRow, rule_row};
 use super::outcome::{Failure, Outcome, Result, print, unknown};
 use super::report::to_json;
 use crate::models::examples::{Example, How, Line, examples, judge};
-use crate::models::rules::{NOT_JUDGED, NotJudged, cite};
+use crate::models::rules::{NOT_JUDGED, NotJudged, cite, milder};
 use crate::models::{Rule, rule, rules};
 use crate::traces::event::{FrameNo, Role};
 use crate::traces::http::{Http, Start};
@@ -27,6 +27,8 @@ struct ExplainReport {
     basis_in_words: &'static str,
     blame_in_words: &'static str,
     needs_in_words: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    less_severe: Option<&'static str>,
     revisions: Vec<RevisionReport>,
     breaking: Vec<String>,
     near_miss: Vec<String>,
@@ -80,6 +82,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Outcome> {
             basis_in_words: known.basis.in_words(),
             blame_in_words: known.side.in_words(),
             needs_in_words: known.needs.in_words(),
+            less_severe: milder(known.id),
             revisions: revisions(known)
                 .map(|revision| RevisionReport::new(known, revision))
                 .collect(),
@@ -362,6 +365,9 @@ fn text(rule: &Rule, breaking: Option<&Session<'_>>, near_miss: Option<&Session<
     text.push_str(&format!("\nIts basis:   {}\n", rule.basis.in_words()));
     text.push_str(&format!("To blame:    {}\n", rule.side.in_words()));
     text.push_str(&format!("Decided by:  {}\n", rule.needs.in_words()));
+    if let Some(when) = milder(rule.id) {
+        text.push_str(&format!("Less severe: {when}\n"));
+    }
     if !rule.twin.is_empty() {
         text.push_str(&format!("2026-07-28:  has {} instead\n", rule.twin));
     }

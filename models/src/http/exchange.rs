@@ -97,6 +97,8 @@ pub(crate) mod mark {
     pub(crate) const INITIALIZED: u32 = 1 << 26;
     /// A version that is not known here governs it.
     pub(crate) const ASIDE: u32 = 1 << 27;
+    /// It names the version that was agreed on, or the session that was opened with it.
+    pub(crate) const AGREED: u32 = 1 << 28;
 }
 
 /// One exchange.

@@ -7,7 +7,6 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
-use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{In, Knows, Own, Part, flag, open};
 use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
@@ -159,11 +158,12 @@ enum Treatment {
 }
 
 impl Part {
-    fn treatment(&self, era: Era) -> Treatment {
-        if era.is_stateless() {
+    fn treatment(&self, cx: &Cx<'_>) -> Treatment {
+        if cx.era.is_stateless() {
             return Treatment::Refused(Severity::Error);
         }
-        let certain = self.governing();
+        let agreed = self.revision.filter(|_| cx.is_agreed);
+        let certain = self.governing().or(agreed);
         match self.revision {
             Some(Revision::V2025_03_26) => Treatment::Split,
             Some(_) if self.is(flag::FORCED) || certain.is_some() => {
@@ -194,7 +194,7 @@ impl Part {
             }
             return self.members_by(cx, text);
         }
-        match self.treatment(cx.era) {
+        match self.treatment(cx) {
             Treatment::Refused(severity) => self.refused_batch_by(cx, text, severity),
             Treatment::Split => {
                 self.judge_contents(cx, message, &contents);
@@ -338,7 +338,7 @@ impl Part {
             return self.set(flag::GARBLED_IN);
         };
         let contents = Contents::of(text);
-        let is_split = match self.treatment(cx.era) {
+        let is_split = match self.treatment(cx) {
             Treatment::Split | Treatment::Open => true,
             Treatment::Refused(_) => {
                 contents.initialize && self.role == Role::Server && self.revision.is_none()

@@ -63,7 +63,7 @@ pub(crate) const REQUEST_UNANSWERED: Rule = Rule {
     says: "Every request that is not cancelled is answered.",
     why: "The other side waits until its patience ends. Named is the party at the end of the \
         chain of waiting, once its end was seen or patience ran out; a recording that merely \
-        stops proves nothing.",
+        stops proves nothing. Elicitation and sampling may wait for a person: no patience runs out on them.",
     needs: Needs::Time,
     when: When::REQUEST,
     twin: "corr-every-request-answered",

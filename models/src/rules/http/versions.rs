@@ -112,9 +112,13 @@ impl Exchanges {
         if Revision::parse(version).is_none() && !is_newer(version) {
             exchange.set(mark::BAD_VERSION);
         }
-        let Some(revision) = revision.filter(|_| knew == Knows::Must) else {
+        let Some(revision) = revision else { return };
+        if version == revision.as_str() {
+            exchange.set(mark::AGREED);
+        }
+        if knew != Knows::Must {
             return;
-        };
+        }
         if version != revision.as_str() {
             let text = format!(
                 "MCP-Protocol-Version is {}; agreed on was {revision}",
