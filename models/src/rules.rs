@@ -20,6 +20,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod listing;
 pub(crate) mod log_levels;
 pub(crate) mod logging;
+pub mod lost;
 mod milder;
 mod not_judged;
 pub(crate) mod notification;

@@ -15,6 +15,7 @@ use crate::file::reader::{is_cut, start, too_long};
 use crate::http::{Head, Http, Sse, Unknown};
 use crate::judge::Vantage;
 use crate::lines::{KEPT_BYTES_MAX, Line, LineReader, ReadError};
+use crate::place::Origin;
 use crate::scan::{Scanner, unescape, white};
 
 /// One line of a capture. What it lends is gone when the next line is read.
@@ -32,6 +33,8 @@ pub struct CaptureLine<'a> {
     pub http: Option<Box<Http<'a>>>,
     /// What the line tells.
     pub what: CaptureWhat<'a>,
+    /// How a frame stands in the line of a log that is no capture.
+    pub origin: Option<Origin<'a>>,
 }
 
 /// What a line of a capture tells.
@@ -374,6 +377,7 @@ impl Decoder {
                 CaptureWhat::Http(values.direction()?.ok_or_else(|| values.missing("dir"))?)
             },
             http,
+            origin: None,
         })
     }
 

@@ -181,6 +181,21 @@ impl<R: Read> LineReader<R> {
         })
     }
 
+    /// The beginning of the input, so many bytes of it if there are, before the first line is read.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        while self.filled - self.start < bytes && self.fill()? {}
+        let end = self.filled.min(self.start + bytes);
+        Ok(&self.buffer[self.start..end])
+    }
+
+    /// The bytes of the line that was given out last; none at the end of the input.
+    pub fn last(&self) -> &[u8] {
+        self.lent().map_or(&[], |line| line.bytes)
+    }
+
     /// The next call gives the last line once more.
     pub fn unread(&mut self) {
         self.again = self.lent.is_some();

@@ -6,6 +6,63 @@ use base64::engine::general_purpose::STANDARD;
 use crate::event::Role;
 use crate::scan::{Scanner, unescape, white};
 
+/// How the bytes of a frame stand in a line of an imported log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin<'a> {
+    /// Where they begin in the line, in bytes from 0.
+    at: usize,
+    form: Written<'a>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Written<'a> {
+    /// Byte by byte; a frame of several lines goes on in those that follow.
+    Verbatim,
+    /// As the inside of a JSON string.
+    Json(&'a [u8]),
+    /// In another way: only the beginning is known.
+    Somewhere,
+}
+
+impl<'a> Origin<'a> {
+    /// As they are, from that byte of the line on.
+    pub fn verbatim(at: usize) -> Origin<'a> {
+        let form = Written::Verbatim;
+        Origin { at, form }
+    }
+
+    /// As the inside of a JSON string, which begins at that byte of the line.
+    pub fn json(at: usize, inside: &'a [u8]) -> Origin<'a> {
+        let form = Written::Json(inside);
+        Origin { at, form }
+    }
+
+    /// In a way that is not known here, from that byte on.
+    pub fn somewhere(at: usize) -> Origin<'a> {
+        let form = Written::Somewhere;
+        Origin { at, form }
+    }
+
+    /// So many lines below the first one, and in which column (in bytes, from 1), that byte of the frame stands.
+    pub fn place(&self, text: &[u8], byte: usize) -> (u64, u64) {
+        let column = |inside: usize| (self.at + inside + 1) as u64;
+        match self.form {
+            Written::Somewhere => (0, column(0)),
+            Written::Json(inside) => (0, column(source_offset(inside, byte))),
+            Written::Verbatim => {
+                let before = &text[..byte.min(text.len())];
+                match memchr::memrchr(b'\n', before) {
+                    None => (0, column(byte)),
+                    Some(last) => {
+                        let lines = memchr::memchr_iter(b'\n', before).count();
+                        (lines as u64, (byte - last) as u64)
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A frame in its line of a trace or a capture: `raw` or `raw_b64` of an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placed<'a> {

@@ -5,44 +5,38 @@ use std::io;
 use crate::capture::CaptureReader;
 use crate::file::TraceReader;
 use crate::file::json::{Wrong, quoted};
+use crate::import::{HEAD_BYTES, recognise};
 use crate::lines::{Line, LineReader, ReadError};
+use crate::recording::Recording;
 use crate::scan::{Fault, FaultKind, Scanner, white};
 
-/// A form of log that can be read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Format {
-    /// A trace that this program wrote ([`crate::file`]).
+/// Which of the program's own forms a log has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Own {
     Trace,
-    /// A capture ([`crate::capture`]).
     Capture,
 }
 
-impl Format {
-    /// The format in one lower-case word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Format::Trace => "trace",
-            Format::Capture => "capture",
-        }
-    }
-}
-
 /// An open log, of whatever form its first line has.
-#[derive(Debug)]
 pub enum Log<R> {
     /// A trace.
     Trace(Box<TraceReader<R>>),
     /// A capture.
     Capture(Box<CaptureReader<R>>),
+    /// A log of another program.
+    Import(Box<dyn Recording>),
 }
 
-impl<R: io::Read> Log<R> {
+impl<R: io::Read + 'static> Log<R> {
     /// Looks at the first line that is not blank and opens what it belongs to.
     ///
     /// # Errors
     /// What was seen instead, and what is accepted.
     pub fn open(input: R) -> Result<Log<R>, ReadError> {
         let mut lines = LineReader::new(input);
+        if let Some(format) = recognise(lines.peek(HEAD_BYTES)?) {
+            return Ok(Log::Import(format.open(lines)?));
+        }
         let format = loop {
             match lines.next_line()? {
                 Some(line) if line.is_blank() => {}
@@ -59,23 +53,26 @@ impl<R: io::Read> Log<R> {
         };
         lines.unread();
         Ok(match format {
-            Format::Trace => Log::Trace(Box::new(TraceReader::from_lines(lines)?)),
-            Format::Capture => Log::Capture(Box::new(CaptureReader::from_lines(lines)?)),
+            Own::Trace => Log::Trace(Box::new(TraceReader::from_lines(lines)?)),
+            Own::Capture => Log::Capture(Box::new(CaptureReader::from_lines(lines)?)),
         })
     }
+}
 
-    /// The form.
-    pub fn format(&self) -> Format {
+impl<R: io::Read> Log<R> {
+    /// The form's name.
+    pub fn format(&self) -> &'static str {
         match self {
-            Log::Trace(_) => Format::Trace,
-            Log::Capture(_) => Format::Capture,
+            Log::Trace(_) => "trace",
+            Log::Capture(_) => "capture",
+            Log::Import(recording) => recording.format(),
         }
     }
 }
 
 /// What is accepted, for messages.
-const ACCEPTED: &str = "accepted are traces, whose first line is {\"mcpsim_trace\":1,…}, and captures, \
-     whose lines are {\"dir\":\"c2s\",\"raw\":\"…\"}";
+const ACCEPTED: &str = "accepted are traces, whose first line is {\"mcpsim_trace\":1,…}, captures, \
+     whose lines are {\"dir\":\"c2s\",\"raw\":\"…\"}, and the logs that `mcpsim list formats` names";
 
 /// How files begin that people have and that are no text.
 const MAGICS: [(&[u8], &str); 7] = [
@@ -89,7 +86,7 @@ const MAGICS: [(&[u8], &str); 7] = [
 ];
 
 /// What the first line that is not blank belongs to.
-fn sniff(line: &Line<'_>) -> Result<Format, Wrong> {
+fn sniff(line: &Line<'_>) -> Result<Own, Wrong> {
     let wrong = |at, seen: &str| Err(Wrong::new(at, format!("this is {seen}; {ACCEPTED}")));
     let bytes = line.bytes;
     if line.number == 1
@@ -114,7 +111,7 @@ fn sniff(line: &Line<'_>) -> Result<Format, Wrong> {
 }
 
 /// Looks at the names of an object's members; the object may be cut or broken after them.
-fn object(bytes: &[u8], first: usize) -> Result<Format, Wrong> {
+fn object(bytes: &[u8], first: usize) -> Result<Own, Wrong> {
     let mut scanner = Scanner::new();
     let (mut trace, mut capture, mut frame) = (false, false, false);
     let scanned = scanner.object(bytes, first, |scanner, name, at| {
@@ -127,8 +124,8 @@ fn object(bytes: &[u8], first: usize) -> Result<Format, Wrong> {
         scanner.value(bytes, at)
     });
     let seen = match scanned {
-        _ if trace => return Ok(Format::Trace),
-        _ if capture => return Ok(Format::Capture),
+        _ if trace => return Ok(Own::Trace),
+        _ if capture => return Ok(Own::Capture),
         _ if frame => "a bare frame, which does not tell who sent it".to_owned(),
         Ok(_) => format!("JSON and no capture: {}", quoted(&bytes[first..])),
         Err(Fault {

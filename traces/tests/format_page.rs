@@ -2,7 +2,7 @@
 
 use mcpsim_traces::capture::EventKind;
 use mcpsim_traces::file::{FORMAT_VERSION, OwnedWhat};
-use mcpsim_traces::sniff::{Format, Log};
+use mcpsim_traces::sniff::Log;
 
 const PAGE: &str = include_str!("../../docs/trace-format.md");
 
@@ -110,7 +110,7 @@ fn the_page_names_every_format_and_event() {
             kind.as_str()
         );
     }
-    for format in [Format::Trace, Format::Capture] {
-        assert!(PAGE.contains(&format!("**{}**", format.as_str())));
+    for format in ["trace", "capture"] {
+        assert!(PAGE.contains(&format!("**{format}**")));
     }
 }

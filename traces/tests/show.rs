@@ -391,7 +391,7 @@ fn a_capture_as_text() {
         r#"{"dir":"s2c","ses"#,
     );
     let mut reader = CaptureReader::new(file.as_bytes()).expect("memory is read");
-    let story = Story::of_capture(&mut reader).expect("memory is read");
+    let story = Story::of_recording(&mut reader).expect("memory is read");
     assert_eq!(story.frames(), 3);
     let expected = r##"
 capture: client A → server A (http), client B → server B (http)

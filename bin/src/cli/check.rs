@@ -144,7 +144,11 @@ fn check_file(path: &Path, wanted: &Wanted) -> Checked {
         Ok((log, copy)) => {
             let mut checked = judge(path, log, wanted);
             let source = copy.as_ref().map_or(Source::File(path), Source::Spool);
-            evidence::fill(&mut checked.report.findings, &source);
+            let findings = &mut checked.report.findings;
+            match &*checked.report.format {
+                "trace" | "capture" => evidence::fill(findings, &source),
+                _ => evidence::fill_from_import(findings, &source),
+            }
             checked
         }
         Err(failure) => failed(&failure),
@@ -194,7 +198,8 @@ pub(crate) fn findings_of_trace(
 
 fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
     let mut checked = match log {
-        Log::Capture(reader) => capture::judge(path, *reader, wanted),
+        Log::Capture(mut reader) => capture::judge(path, &mut *reader, wanted),
+        Log::Import(mut reader) => capture::judge(path, &mut *reader, wanted),
         Log::Trace(reader) => trace::judge(path, *reader, wanted),
     };
     let report = &mut checked.report;
@@ -315,13 +320,13 @@ fn put_new(list: &mut Vec<String>, new: &[String]) {
 /// places where lines without a frame come in are kept.
 #[derive(Default)]
 struct Lines {
-    /// From this frame on, the line is the frame's number plus that.
-    offsets: Vec<(FrameNo, u64)>,
+    /// From this frame on, the line is the frame's number plus that; a line may hold several frames.
+    offsets: Vec<(FrameNo, i64)>,
 }
 
 impl Lines {
     fn put(&mut self, frame: FrameNo, line: u64) {
-        let offset = line - u64::from(frame);
+        let offset = line as i64 - i64::from(frame);
         if self.offsets.last().is_none_or(|(_, last)| *last != offset) {
             self.offsets.push((frame, offset));
         }
@@ -330,7 +335,7 @@ impl Lines {
     fn of(&self, frame: FrameNo) -> Option<u64> {
         let after = self.offsets.partition_point(|(from, _)| *from <= frame);
         let (_, offset) = self.offsets.get(after.checked_sub(1)?)?;
-        Some(u64::from(frame) + offset)
+        u64::try_from(i64::from(frame) + offset).ok()
     }
 }
 

@@ -6,10 +6,12 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::report::{EvidenceReport, FindingReport};
+use crate::traces::capture::CaptureWhat;
 use crate::traces::event::Role;
-use crate::traces::lines::LineReader;
+use crate::traces::lines::{LineReader, ReadError};
 use crate::traces::place::Placed;
 use crate::traces::show::escape_bytes;
+use crate::traces::sniff::Log;
 
 /// Of a finding's frames so many are shown: the first ones, and the last.
 const FRAMES_MAX: usize = 4;
@@ -33,6 +35,19 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
+    /// As [`Source::open`], for as long as it is wanted.
+    fn reopen(&self) -> io::Result<Box<dyn Read>> {
+        Ok(match self {
+            Source::File(path) => Box::new(File::open(path)?),
+            Source::Spool(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(0))?;
+                Box::new(file)
+            }
+            Source::Memory(bytes) => Box::new(Cursor::new(bytes.to_vec())),
+        })
+    }
+
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(match self {
             Source::File(path) => Box::new(File::open(path)?),
@@ -95,13 +110,70 @@ pub(crate) fn fill(findings: &mut [FindingReport], source: &Source<'_>) {
     let mut found: Vec<BTreeMap<usize, EvidenceReport>> = vec![BTreeMap::new(); findings.len()];
     // A file that has gone in the meantime shows nothing.
     let _ = read(findings, source, &wanted, &mut found);
+    put(findings, found);
+}
+
+/// As [`fill`], of a log of another program: it is imported once more.
+pub(crate) fn fill_from_import(findings: &mut [FindingReport], source: &Source<'_>) {
+    let mut wanted: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        for (place, frame) in shown(finding).into_iter().enumerate() {
+            wanted.entry(frame.number).or_default().push((at, place));
+        }
+    }
+    let Some(last) = wanted.keys().next_back().copied() else {
+        return;
+    };
+    let Ok(Log::Import(mut recording)) =
+        source.reopen().map_err(ReadError::from).and_then(Log::open)
+    else {
+        return;
+    };
+    let mut found: Vec<BTreeMap<usize, EvidenceReport>> = vec![BTreeMap::new(); findings.len()];
+    let mut number = 0;
+    while number < last {
+        let line = match recording.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) | Err(ReadError::Io(_)) => break,
+            Err(ReadError::Input(_)) => continue,
+        };
+        number += u32::from(!matches!(line.what, CaptureWhat::Event(_)));
+        let (CaptureWhat::Frame(frame), Some(uses)) = (&line.what, wanted.get(&number)) else {
+            continue;
+        };
+        let placed = Shown {
+            from: Some(frame.from),
+            text: frame.raw,
+            place: &|byte| match &line.origin {
+                Some(origin) => origin.place(frame.raw, byte),
+                None => (0, 1),
+            },
+        };
+        for &(at, place) in uses {
+            let frame = &shown(&findings[at])[place];
+            found[at].insert(place, excerpt_of(&placed, frame));
+        }
+    }
+    put(findings, found);
+}
+
+fn put(findings: &mut [FindingReport], found: Vec<BTreeMap<usize, EvidenceReport>>) {
     for (finding, found) in findings.iter_mut().zip(found) {
-        finding.column = found
-            .values()
-            .find(|shown| shown.underline.is_some())
-            .and_then(|shown| shown.column);
+        let spot = found.values().find(|shown| shown.underline.is_some());
+        if let Some(spot) = spot {
+            finding.column = spot.column;
+            finding.line = spot.line;
+        }
         finding.evidence = found.into_values().collect();
     }
+}
+
+/// A frame that is shown.
+struct Shown<'a> {
+    from: Option<Role>,
+    text: &'a [u8],
+    /// So many lines below its first one, and in which column, a byte of it stands.
+    place: &'a dyn Fn(usize) -> (u64, u64),
 }
 
 fn read(
@@ -122,6 +194,11 @@ fn read(
         wanted.next();
         let Some(placed) = Placed::find(line.bytes) else {
             continue;
+        };
+        let placed = Shown {
+            from: placed.from,
+            text: &placed.text,
+            place: &|byte| (0, placed.column(byte)),
         };
         for &(at, place) in uses {
             let frame = &shown(&findings[at])[place];
@@ -152,17 +229,19 @@ fn shown(finding: &FindingReport) -> Vec<Wanted> {
         .collect()
 }
 
-fn excerpt_of(placed: &Placed<'_>, frame: &Wanted) -> EvidenceReport {
+fn excerpt_of(placed: &Shown<'_>, frame: &Wanted) -> EvidenceReport {
     let length = placed.text.len();
     let spot = frame
         .spot
         .map(|(start, end)| (start as usize, end as usize))
         .filter(|&(start, end)| start <= end && end <= length);
-    let cut = excerpt(&placed.text, spot);
+    let cut = excerpt(placed.text, spot);
+    let place = spot.map(|(start, _)| (placed.place)(start));
+    let below = place.map_or(0, |(below, _)| below);
     EvidenceReport {
         frame: frame.number,
-        line: frame.line,
-        column: spot.map(|(start, _)| placed.column(start)),
+        line: frame.line.map(|line| line + below),
+        column: place.map(|(_, column)| column),
         from: placed.from.map(|from| from.as_str().to_owned()),
         text: cut.text,
         underline: cut.underline,

@@ -22,11 +22,14 @@ pub(crate) fn of_file(path: &Path) -> Result<Story> {
     of_input(path, input)
 }
 
-fn of_input(path: &Path, input: impl Read) -> Result<Story> {
+fn of_input(path: &Path, input: impl Read + 'static) -> Result<Story> {
     let wrong = |error: &std::io::Error| Failure::file("read", path, error);
     match Log::open(input).map_err(|error| read_failure(path, &error))? {
         Log::Trace(mut reader) => Story::of_trace(&mut reader).map_err(|error| wrong(&error)),
-        Log::Capture(mut reader) => Story::of_capture(&mut reader).map_err(|error| wrong(&error)),
+        Log::Capture(mut reader) => {
+            Story::of_recording(&mut *reader).map_err(|error| wrong(&error))
+        }
+        Log::Import(mut log) => Story::of_recording(&mut *log).map_err(|error| wrong(&error)),
     }
 }
 
@@ -36,7 +39,7 @@ fn of_input(path: &Path, input: impl Read) -> Result<Story> {
 /// None that a trace of ours can meet.
 pub(crate) fn text_of_trace(bytes: &[u8], findings: &[Finding]) -> Result<String> {
     Ok(as_text(
-        &of_input(Path::new("trace"), Cursor::new(bytes))?,
+        &of_input(Path::new("trace"), Cursor::new(bytes.to_vec()))?,
         findings,
     ))
 }

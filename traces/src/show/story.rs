@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use crate::capture::{CaptureEvent, CaptureLine, CaptureReader, CaptureWhat};
+use crate::capture::{CaptureEvent, CaptureLine, CaptureWhat};
 use crate::classify::{Classified, classify};
 use crate::event::{Choice, Fault, FrameNo, LinkKind, Role, Told};
 use crate::file::{Header, OwnedEvent, OwnedWhat, PartyRole, TraceReader};
@@ -13,6 +13,7 @@ use crate::judge::{Blame, Finding, Verdict};
 use crate::key::Key;
 use crate::lines::{InputError, ReadError};
 use crate::message::{Kind, Method};
+use crate::recording::Recording;
 use crate::scan::Scanner;
 use crate::show::escape::escape_bytes;
 
@@ -313,10 +314,10 @@ impl Story {
     ///
     /// # Errors
     /// The file itself cannot be read.
-    pub fn of_capture(reader: &mut CaptureReader<impl io::Read>) -> io::Result<Story> {
+    pub fn of_recording(reader: &mut (impl Recording + ?Sized)) -> io::Result<Story> {
         let opening = reader.opening();
         let kind = opening.transport.unwrap_or(LinkKind::Pipe);
-        let mut builder = StoryBuilder::of_capture(kind);
+        let mut builder = StoryBuilder::of_recording(reader.format(), kind);
         loop {
             match reader.next_line() {
                 Ok(Some(line)) => builder.line(&line),
@@ -381,8 +382,8 @@ impl StoryBuilder {
     }
 
     /// For the lines of a capture; each session becomes a link of that kind between two parties.
-    pub fn of_capture(kind: LinkKind) -> StoryBuilder {
-        StoryBuilder::new("capture".to_owned(), kind)
+    pub fn of_recording(format: &str, kind: LinkKind) -> StoryBuilder {
+        StoryBuilder::new(format.to_owned(), kind)
     }
 
     fn new(title: String, kind: LinkKind) -> StoryBuilder {

@@ -1,8 +1,7 @@
-//! Captures: one observer for each session in the file.
+//! Captures and other recordings: one observer for each session in the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -14,29 +13,37 @@ use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
 use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
+use crate::models::rules::lost::needed;
 use crate::models::{
     LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule,
 };
 use crate::traces::capture::{
-    CaptureEvent, CaptureFrame, CaptureLine, CaptureReader, CaptureWhat, EventKind, Opening,
+    CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening,
 };
 use crate::traces::classify::{classify, classify_utf8};
 use crate::traces::event::{FrameNo, LinkKind, Role, Stream};
 use crate::traces::file::{Party, PartyRole};
 use crate::traces::judge::{Ending, Finding, Vantage, Verdict};
 use crate::traces::lines::ReadError;
+use crate::traces::lost::Lost;
 use crate::traces::message::{Condition, Kind, Message, Method};
+use crate::traces::recording::Recording;
 use crate::traces::scan::Scanner;
 
 /// Errors beyond this many are counted and not listed.
 const ERRORS_MAX: u64 = 20;
 
-/// Judges a capture.
-pub(crate) fn judge(path: &Path, mut reader: CaptureReader<impl Read>, wanted: &Wanted) -> Checked {
+/// Judges a recording.
+pub(crate) fn judge(
+    path: &Path,
+    reader: &mut (impl Recording + ?Sized),
+    wanted: &Wanted,
+) -> Checked {
     let mut sessions = Sessions::new(reader.opening(), wanted);
     let mut checked = Checked::default();
     let mut errors = 0;
     loop {
+        sessions.lost = reader.lost();
         match reader.next_line() {
             Ok(Some(line)) => sessions.line(&line),
             Ok(None) => break,
@@ -68,7 +75,15 @@ pub(crate) fn judge(path: &Path, mut reader: CaptureReader<impl Read>, wanted: &
             reader.line_number()
         ));
     }
+    sessions.lost = reader.lost();
     sessions.finish(&mut checked);
+    let report = &mut checked.report;
+    report.format = reader.format().to_owned();
+    for name in reader.lost().names() {
+        super::put_new(&mut report.lost, &[name.to_owned()]);
+    }
+    super::put_new(&mut report.guessed, &reader.guessed());
+    super::put_new(&mut report.remarks, &reader.remarks());
     checked
 }
 
@@ -89,6 +104,8 @@ struct Sessions<'a> {
     heads: FrameNo,
     lines: Lines,
     shortened: u64,
+    /// What the recording does not have, as far as it was read.
+    lost: Lost,
     /// The first line that could not be used: from there on something may be missing.
     hole: Option<u64>,
 }
@@ -107,6 +124,7 @@ impl<'a> Sessions<'a> {
             heads: 0,
             lines: Lines::default(),
             shortened: 0,
+            lost: Lost::NOTHING,
             hole: None,
         }
     }
@@ -273,7 +291,12 @@ impl<'a> Sessions<'a> {
                 finding.rule
             })
             .collect();
+        let lost = self.lost;
+        findings.retain(|finding| {
+            rule(finding.rule).is_none_or(|rule| needed(rule, lost).is_nothing())
+        });
         let outcome = |rule: &Rule| match observer.outcome(rule) {
+            Outcome::Broken | Outcome::Kept if !needed(rule, lost).is_nothing() => Outcome::Unsure,
             Outcome::Broken if doubtful.contains(rule.id) => {
                 let certain = |finding: &Finding| {
                     finding.rule == rule.id && finding.verdict == Verdict::Broken
@@ -294,8 +317,9 @@ impl<'a> Sessions<'a> {
             lines: &self.lines,
             unread: observer.unread(),
         };
-        self.done
-            .add(&findings, observer.counted(), outcome, &context);
+        let is_decided = |id: &str| rule(id).is_none_or(|rule| needed(rule, lost).is_nothing());
+        let counted = observer.counted().filter(|(id, _)| is_decided(id));
+        self.done.add(&findings, counted, outcome, &context);
     }
 
     fn finish(mut self, checked: &mut Checked) {
@@ -309,7 +333,6 @@ impl<'a> Sessions<'a> {
         checked.report.sessions = std::mem::take(&mut self.done.report.sessions);
         checked.report.revisions = std::mem::take(&mut self.done.report.revisions);
         checked.report.remarks.append(&mut self.done.report.remarks);
-        checked.report.format = "capture".to_owned();
         checked.report.vantage = self.vantage().as_str().to_owned();
         checked.report.frames = u64::from(self.frame - self.heads);
         if self.shortened > 0 {

@@ -1,0 +1,122 @@
+//! Which rules a recording can no longer decide, because it lost what they look at.
+
+use mcpsim_traces::lost::Lost;
+
+use super::{Category, Needs, Rule};
+
+/// Rules about the bytes of a frame: whoever writes frames anew hides what they look for.
+const OF_BYTES: &[&str] = &[
+    "env-utf8",
+    "id-beyond-2-53",
+    "json-duplicate-keys",
+    "mrtr-unique-keys",
+    "not-utf8",
+];
+
+/// Rules whose whole point is how much time goes by. What else needs time is decided by ends as well.
+const OF_TIME: &[&str] = &[
+    "http-retry-respected",
+    "log-flood",
+    "ping-flood",
+    "progress-flood",
+    "request-timeout-cancel",
+    "task-ext-poll-interval",
+    "task-poll-interval",
+];
+
+/// Rules about methods and who may send them.
+const OF_DIRECTION: &[&str] = &[
+    "dir-server-never-requests",
+    "notification-wrong-direction",
+    "request-wrong-direction",
+];
+
+/// Rules that hold a response against its request, wherever each was among the frames of the other side.
+const WITHOUT_ORDER: &[&str] = &[
+    "corr-every-request-answered",
+    "corr-response-known-id",
+    "request-unanswered",
+    "response-id-mismatch",
+    "response-unknown-id",
+];
+
+/// Categories that look at ids, or at who asked what.
+fn looks_at_ids(category: Category) -> bool {
+    matches!(
+        category,
+        Category::Ids | Category::Correlation | Category::Cancellation | Category::Mrtr
+    )
+}
+
+/// Categories that look at no more than the method, the id and the kind of a message.
+fn needs_no_payload(rule: &Rule) -> bool {
+    matches!(
+        rule.category,
+        Category::Ids
+            | Category::Correlation
+            | Category::Ping
+            | Category::Notification
+            | Category::TransportStdio
+            | Category::TransportHttp
+    ) || rule.category == Category::Lifecycle && rule.needs != Needs::Frame
+}
+
+/// What of that the rule would need: [`Lost::NOTHING`] where a recording that lost it can still decide the rule.
+pub fn needed(rule: &Rule, lost: Lost) -> Lost {
+    let mut needed = Lost::NOTHING;
+    let mut needs = |what: Lost, is_needed: bool| {
+        if is_needed && lost.has(what) {
+            needed |= what;
+        }
+    };
+    let is_of = |list: &[&str]| list.contains(&rule.id);
+    let is_of_lines = rule.category == Category::TransportStdio
+        || rule.needs == Needs::Transport && rule.category == Category::Envelope;
+    needs(Lost::RAW, is_of(OF_BYTES));
+    needs(Lost::LINES, is_of_lines);
+    needs(Lost::TIME, is_of(OF_TIME));
+    needs(
+        Lost::ORDER,
+        !is_of(WITHOUT_ORDER) && !matches!(rule.needs, Needs::Frame | Needs::SameDirection),
+    );
+    needs(Lost::DIRECTION, is_of(OF_DIRECTION));
+    needs(Lost::IDS, looks_at_ids(rule.category));
+    needs(Lost::PAYLOAD, !needs_no_payload(rule));
+    needs(
+        Lost::HTTP,
+        rule.category == Category::TransportHttp && rule.needs == Needs::Transport,
+    );
+    needs(Lost::FRAMES, rule.needs != Needs::Frame);
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{rule, rules};
+
+    #[test]
+    fn lists_name_rules() {
+        for list in [OF_BYTES, OF_TIME, OF_DIRECTION, WITHOUT_ORDER] {
+            assert!(list.is_sorted());
+            for id in list {
+                assert!(rule(id).is_some(), "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rule_needs_what_it_looks_at_and_nothing_else() {
+        let needed = |id: &str, lost| needed(rule(id).expect(id), lost);
+        let all = Lost::RAW | Lost::TIME | Lost::ORDER;
+        assert_eq!(needed("json-duplicate-keys", all), Lost::RAW);
+        assert_eq!(needed("ping-flood", Lost::TIME), Lost::TIME);
+        assert_eq!(needed("initialized-missing", Lost::ORDER), Lost::ORDER);
+        assert_eq!(needed("request-unanswered", all), Lost::NOTHING);
+        assert_eq!(needed("jsonrpc-version", all), Lost::NOTHING);
+        assert_eq!(needed("duplicate-response", Lost::IDS), Lost::IDS);
+        for rule in rules() {
+            assert_eq!(super::needed(rule, Lost::NOTHING), Lost::NOTHING);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Logs that other programs wrote, read as recordings: each form has a row in [`FORMATS`] and a module that knows it.
+//! What a log lost is said, what had to be guessed too, and nothing is judged here.
+
+use std::io::Read;
+
+use crate::capture::{CaptureLine, Opening};
+use crate::file::json::{Read as Reading, Wrong};
+use crate::file::reader::too_long;
+use crate::lines::{Line, LineReader, ReadError};
+use crate::lost::Lost;
+use crate::recording::Recording;
+
+mod claude_desktop;
+mod entry;
+mod json_lines;
+mod mcp_trace;
+mod mcpsnoop;
+mod tags;
+mod time;
+mod vscode;
+
+use entry::{Entries, Entry};
+
+/// A form of log.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// Whose log it is.
+    pub what: &'static str,
+    /// Where people find it.
+    pub found: &'static str,
+    /// What it does not have, as a rule.
+    pub lost: Lost,
+    /// What else to know of it; or, where nothing in it can be judged, what to do instead.
+    pub hint: &'static str,
+    /// Whether it has frames that can be judged.
+    pub is_read: bool,
+    recognises: fn(&Head<'_>) -> bool,
+    kind: Kind,
+}
+
+/// The importers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    ClaudeDesktop,
+    VsCode,
+    McpTrace,
+    Mcpsnoop,
+    Tags,
+    None,
+}
+
+/// All of them, in the order in which they are looked for.
+pub const FORMATS: &[Format] = &[
+    claude_desktop::FORMAT,
+    vscode::FORMAT,
+    vscode::FORMAT_OF_STATES,
+    mcp_trace::FORMAT,
+    mcpsnoop::FORMAT,
+    tags::FORMAT,
+];
+
+/// So much of a file is looked at to tell what it is.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+
+/// The beginning of a file.
+pub(crate) struct Head<'a> {
+    /// Its first bytes, without a byte order mark.
+    #[expect(dead_code, reason = "for forms that are no lines")]
+    pub(crate) bytes: &'a [u8],
+    /// Its first lines, without their ends; the last may be cut.
+    pub(crate) lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Head<'a> {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Head {
+            bytes,
+            lines: lines
+                .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+                .collect(),
+        }
+    }
+
+    /// Whether any of the first lines is such a one.
+    pub(crate) fn any(&self, is: impl Fn(&[u8]) -> bool) -> bool {
+        self.lines.iter().any(|line| is(line))
+    }
+}
+
+/// The form of a file that begins so, if it is known.
+pub fn recognise(beginning: &[u8]) -> Option<&'static Format> {
+    let head = Head::of(beginning);
+    FORMATS.iter().find(|format| (format.recognises)(&head))
+}
+
+impl Format {
+    /// Reads a log of this form.
+    ///
+    /// # Errors
+    /// The input cannot be read, or nothing in logs of this form can be judged.
+    pub fn open<R: Read + 'static>(
+        &'static self,
+        lines: LineReader<R>,
+    ) -> Result<Box<dyn Recording>, ReadError> {
+        Ok(match self.kind {
+            Kind::ClaudeDesktop => log(self, lines, claude_desktop::Form::default()),
+            Kind::VsCode => log(self, lines, vscode::Form),
+            Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
+            Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
+            Kind::Tags => log(self, lines, tags::Form),
+            Kind::None => {
+                let message = format!("this is {}, which has no frames: {}", self.what, self.hint);
+                return Err(Wrong::new(0, message).on(1).into());
+            }
+        })
+    }
+}
+
+fn log<R: Read + 'static, F: Form + 'static>(
+    format: &'static Format,
+    lines: LineReader<R>,
+    form: F,
+) -> Box<dyn Recording> {
+    Box::new(LineLog {
+        format,
+        lines,
+        form,
+        entries: Entries::new(),
+        is_over: false,
+    })
+}
+
+/// How one form of log is read, line by line.
+trait Form {
+    /// Takes the line that comes next; what it tells goes into `out`. Lines that tell nothing are passed over.
+    ///
+    /// # Errors
+    /// A line that has to tell something and cannot be read.
+    fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()>;
+
+    /// The log is over: whatever was still waiting.
+    fn end(&mut self, _out: &mut Entries) {}
+
+    /// Texts that were decoded, for entries that point into them.
+    fn kept(&self) -> &[u8] {
+        &[]
+    }
+
+    /// What the observer's place is, where the form tells.
+    fn opening(&self) -> Opening {
+        Opening::default()
+    }
+
+    /// What it lost beside what the form always loses.
+    fn lost(&self) -> Lost {
+        Lost::NOTHING
+    }
+
+    /// What was guessed.
+    fn guessed(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// What else to say of it.
+    fn remarks(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+/// A log of lines.
+struct LineLog<R, F> {
+    format: &'static Format,
+    lines: LineReader<R>,
+    form: F,
+    entries: Entries,
+    is_over: bool,
+}
+
+impl<R: Read, F: Form> LineLog<R, F> {
+    /// The next entry: of the line at hand, or of one that follows.
+    fn next(&mut self) -> Result<Option<Entry>, ReadError> {
+        loop {
+            if let Some(entry) = self.entries.pop_front() {
+                return Ok(Some(entry));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            let Some(line) = self.lines.next_filled()? else {
+                self.is_over = true;
+                self.form.end(&mut self.entries);
+                continue;
+            };
+            if line.too_long {
+                return Err(too_long(&line).into());
+            }
+            self.form
+                .line(&line, &mut self.entries)
+                .map_err(|wrong| wrong.on(line.number))?;
+        }
+    }
+}
+
+impl<R: Read, F: Form> Recording for LineLog<R, F> {
+    fn format(&self) -> &'static str {
+        self.format.name
+    }
+
+    fn opening(&self) -> Opening {
+        self.form.opening()
+    }
+
+    fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
+        let Some(entry) = self.next()? else {
+            return Ok(None);
+        };
+        let number = self.lines.number();
+        Ok(Some(entry.hand_on(
+            self.lines.last(),
+            number,
+            self.form.kept(),
+        )))
+    }
+
+    fn line_number(&self) -> u64 {
+        self.lines.number()
+    }
+
+    fn is_cut(&self) -> bool {
+        false
+    }
+
+    fn lost(&self) -> Lost {
+        self.format.lost | self.form.lost()
+    }
+
+    fn guessed(&self) -> Vec<String> {
+        self.form.guessed()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.form.remarks()
+    }
+}

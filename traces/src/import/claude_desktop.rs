@@ -1,0 +1,140 @@
+//! The logs of Claude Desktop: `TIME [NAME] [LEVEL] Message from client: {…} { metadata: undefined }`, one for each server, or
+//! all of them in `mcp.log`. Older ones have level and name the other way round, and no tail.
+
+use std::collections::BTreeSet;
+
+use super::entry::{Entries, Entry, Text, Told};
+use super::time::stamp;
+use super::{Head, Kind, Lost, Reading};
+use crate::capture::EventKind;
+use crate::event::Role;
+use crate::lines::Line;
+use crate::scan::Scanner;
+
+pub(super) const FORMAT: super::Format = super::Format {
+    name: "claude-desktop",
+    what: "a log of Claude Desktop",
+    found: "macOS ~/Library/Logs/Claude/mcp-server-NAME.log and mcp.log, Windows %APPDATA%\\Claude\\logs",
+    lost: Lost::LINES,
+    hint: "the servers in mcp.log are told apart by their names",
+    is_read: true,
+    recognises,
+    kind: Kind::ClaudeDesktop,
+};
+
+/// Names of servers beyond this are not told apart: a log has a handful.
+const NAMES_MAX: usize = 1024;
+
+fn recognises(head: &Head<'_>) -> bool {
+    head.any(|line| Parts::of(line).is_some_and(|parts| parts.message(line).is_some()))
+}
+
+/// A line of such a log.
+struct Parts<'a> {
+    t_ms: u64,
+    name: &'a [u8],
+    /// Where the rest begins.
+    rest: usize,
+}
+
+impl<'a> Parts<'a> {
+    fn of(line: &'a [u8]) -> Option<Parts<'a>> {
+        let stamp = stamp(line).filter(|stamp| stamp.has_zone)?;
+        let (first, at) = bracketed(line, stamp.length)?;
+        let (second, rest) = bracketed(line, at)?;
+        let name = if is_level(first) { second } else { first };
+        let is_log = is_level(first) || is_level(second);
+        is_log.then_some(Parts {
+            t_ms: stamp.ms,
+            name,
+            rest,
+        })
+    }
+
+    /// Who sent the frame that the line has, and where it begins.
+    fn message(&self, line: &[u8]) -> Option<(Role, usize)> {
+        let rest = line[self.rest..].strip_prefix(b" Message from ")?;
+        let (role, text) = match rest.strip_prefix(b"client: ") {
+            Some(text) => (Role::Client, text),
+            None => (Role::Server, rest.strip_prefix(b"server: ")?),
+        };
+        Some((role, line.len() - text.len()))
+    }
+}
+
+/// What stands in brackets after a space, and where it ends.
+fn bracketed(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let inner = line.get(at..)?.strip_prefix(b" [")?;
+    let length = memchr::memchr(b']', inner)?;
+    Some((&inner[..length], at + length + 3))
+}
+
+fn is_level(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"info" | b"warn" | b"error" | b"debug" | b"silly" | b"verbose"
+    )
+}
+
+#[derive(Default)]
+pub(super) struct Form {
+    scanner: Scanner,
+    names: BTreeSet<Vec<u8>>,
+    /// Lines that are no frame and none of the log's own: stderr of the servers.
+    others: u64,
+}
+
+impl super::Form for Form {
+    fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
+        let Some(parts) = Parts::of(line.bytes) else {
+            self.others += 1;
+            return Ok(());
+        };
+        if !self.names.contains(parts.name) && self.names.len() < NAMES_MAX {
+            self.names.insert(parts.name.to_vec());
+        }
+        let session = Some(String::from_utf8_lossy(parts.name).into_owned());
+        let t_ms = Some(parts.t_ms);
+        if let Some((role, at)) = parts.message(line.bytes) {
+            let text = line.bytes[at..].trim_ascii_end();
+            // Behind the frame there may be what else was given to the logger.
+            let end = match self.scanner.value(text, 0) {
+                Ok(end) => end,
+                Err(_) => text
+                    .strip_suffix(b" { metadata: undefined }")
+                    .map_or(text.len(), <[u8]>::len),
+            };
+            let is_cut = text.ends_with(b"...") || text.ends_with("…".as_bytes());
+            let mut entry = Entry::frame(role, t_ms, Text::Here(at..at + end));
+            if let Told::Frame { cut_from_bytes, .. } = &mut entry.told {
+                *cut_from_bytes = (is_cut && end == text.len()).then_some(end as u64);
+            }
+            out.push_back(entry.in_session(session));
+            return Ok(());
+        }
+        let rest = &line.bytes[parts.rest..];
+        let event = match () {
+            () if rest.starts_with(b" Server transport closed unexpectedly") => {
+                Some((Role::Server, EventKind::Exit))
+            }
+            () if rest.starts_with(b" Client transport closed") => {
+                Some((Role::Client, EventKind::Eof))
+            }
+            () => None,
+        };
+        if let Some((by, kind)) = event {
+            out.push_back(Entry::event(Some(by), t_ms, kind).in_session(session));
+        }
+        Ok(())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        match self.others {
+            0 => vec![],
+            1 => vec!["one line is none of the log's own, stderr of the server perhaps, and was passed over".to_owned()],
+            others => vec![format!(
+                "{others} lines are none of the log's own, stderr of the server perhaps, and were passed over"
+            )],
+        }
+    }
+}
