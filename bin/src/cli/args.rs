@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show a trace or capture as text or as a Mermaid sequence diagram
     Show(ShowArgs),
-    /// List scenarios, faults, rules, or what is not judged
+    /// List scenarios, faults, rules, what is not judged, or forms of logs
     List(ListArgs),
     /// What a rule says, why it exists, how it is broken and how it is kept
     Explain(ExplainArgs),
@@ -72,6 +72,18 @@ pub(crate) enum FailOn {
     Error,
     /// Warnings too.
     Warning,
+}
+
+/// From which severity on findings are told.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Least {
+    /// Errors only.
+    Error,
+    /// Errors and warnings.
+    Warning,
+    /// Everything.
+    #[default]
+    Note,
 }
 
 /// `mcpsim run`
@@ -166,6 +178,18 @@ pub(crate) struct CheckArgs {
     /// From which severity on a broken rule makes the exit code 1
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) fail_on: FailOn,
+    /// Tell nothing that is less severe
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
+    pub(crate) level: Least,
+    /// Tell of this rule only; may be given several times
+    #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
+    pub(crate) rule: Vec<String>,
+    /// Tell nothing of this rule; may be given several times
+    #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
+    pub(crate) ignore: Vec<String>,
+    /// Severities by rule [default: mcpsim.toml, where there is one]
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Say of each rule whether it was broken, kept, not triggered, or could not be told
     #[arg(long)]
     pub(crate) rules: bool,
@@ -214,6 +238,8 @@ pub(crate) enum ListKind {
     Faults,
     /// Duties of the specification that are not judged, each with the reason.
     NotJudged,
+    /// Forms of logs that `check` reads, or knows to have nothing to judge.
+    Formats,
 }
 
 /// `mcpsim list`

@@ -1,14 +1,16 @@
 //! `mcpsim check`: recorded logs, judged from where their observer stood.
 
 mod capture;
+mod choice;
 mod trace;
 mod versions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use self::choice::Choice;
 use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
@@ -28,11 +30,12 @@ use crate::traces::sniff::Log;
 use crate::traces::tape::NODES_MAX;
 
 /// How a log is to be judged, where the command line says so.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     vantage: Option<Vantage>,
     revision: Option<Revision>,
     patience_ms: u64,
+    choice: Choice,
 }
 
 /// Findings of one rule in one file beyond this are counted and not shown.
@@ -60,6 +63,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
         vantage: args.vantage.as_deref().and_then(Vantage::parse),
         revision: args.revision.as_deref().map(revision).transpose()?,
         patience_ms: u64::try_from(args.patience.as_millis()).unwrap_or(u64::MAX),
+        choice: Choice::new(args)?,
     };
     let checked: Vec<Checked> = args
         .files
@@ -67,7 +71,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
         .map(|path| check_file(path, &wanted))
         .collect();
     let outcomes = outcomes(&checked);
-    let summary = summary(&outcomes);
+    let summary = summary(&outcomes, &wanted.choice);
     let fail_on = Severity::from(args.fail_on);
     let unusable = checked.iter().any(|file| !file.report.errors.is_empty());
     let found = checked
@@ -102,14 +106,19 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
                 unsure,
                 kept,
                 idle,
+                left_out,
             } = summary;
             let found = checked.iter().any(|file| !file.report.findings.is_empty());
             let blank = if found { "\n" } else { "" };
+            let left_out = match left_out {
+                0 => String::new(),
+                left_out => format!(", {left_out} left out"),
+            };
             let mut text = format!(
-                "{blank}rules: {broken} broken, {unsure} unsure, {kept} kept, {idle} not triggered\n"
+                "{blank}rules: {broken} broken, {unsure} unsure, {kept} kept, {idle} not triggered{left_out}\n"
             );
             if args.rules {
-                text.push_str(&rules_text(&outcomes));
+                text.push_str(&rules_text(&outcomes, &wanted.choice));
             }
             print(&text)?;
         }
@@ -189,6 +198,7 @@ pub(crate) fn findings_of_trace(
         vantage: None,
         revision: None,
         patience_ms: 0,
+        choice: Choice::default(),
     };
     let reader = TraceReader::new(input).map_err(|error| read_failure(path, &error))?;
     let mut checked = trace::judge(path, reader, &wanted);
@@ -235,7 +245,9 @@ impl Checked {
         outcome: impl Fn(&crate::models::Rule) -> RuleOutcome,
         context: &Context<'_>,
     ) {
-        for finding in findings {
+        let mut findings = findings.to_vec();
+        context.choice.apply(&mut findings);
+        for finding in &findings {
             if finding.verdict == Verdict::Broken {
                 self.worst = self.worst.max(Some(finding.severity));
             }
@@ -249,7 +261,7 @@ impl Checked {
             let report = report_of(finding, context.parties, line_of, context.revision);
             self.report.findings.push(report);
         }
-        for (rule, count) in counted {
+        for (rule, count) in counted.filter(|(rule, _)| context.choice.tells(rule)) {
             *self.report.counted.entry(rule.to_owned()).or_default() += u64::from(count);
         }
         self.outcomes.resize(rules().len(), RuleOutcome::Idle);
@@ -277,6 +289,7 @@ struct Context<'a> {
     versions: &'a Versions,
     lines: &'a Lines,
     unread: &'a Unread,
+    choice: &'a Choice,
 }
 
 /// What is said of frames that could not be looked into.
@@ -351,7 +364,7 @@ fn outcomes(checked: &[Checked]) -> Vec<RuleOutcome> {
 }
 
 /// One line a rule: broken ones first, those that nothing triggered last.
-fn rules_text(outcomes: &[RuleOutcome]) -> String {
+fn rules_text(outcomes: &[RuleOutcome], choice: &Choice) -> String {
     let mut text = String::new();
     let order = [
         (RuleOutcome::Broken, "broken"),
@@ -361,21 +374,26 @@ fn rules_text(outcomes: &[RuleOutcome]) -> String {
     ];
     for (wanted, words) in order {
         let fitting = rules().iter().zip(outcomes);
-        for (rule, _) in fitting.filter(|(_, outcome)| **outcome == wanted) {
+        let fitting =
+            fitting.filter(|(rule, outcome)| **outcome == wanted && choice.tells(rule.id));
+        for (rule, _) in fitting {
             text.push_str(&format!("  {words:<13}  {}\n", rule.id));
         }
     }
     text
 }
 
-fn summary(outcomes: &[RuleOutcome]) -> SummaryReport {
+fn summary(outcomes: &[RuleOutcome], choice: &Choice) -> SummaryReport {
+    let told = rules()
+        .iter()
+        .zip(outcomes)
+        .filter(|(rule, _)| choice.tells(rule.id));
     let count = |wanted| {
-        outcomes
-            .iter()
-            .filter(|outcome| **outcome == wanted)
-            .count() as u32
+        let fitting = told.clone().filter(|(_, outcome)| **outcome == wanted);
+        fitting.count() as u32
     };
     SummaryReport {
+        left_out: (rules().len() - told.clone().count()) as u32,
         broken: count(RuleOutcome::Broken),
         unsure: count(RuleOutcome::Unsure),
         kept: count(RuleOutcome::Kept),
@@ -423,10 +441,35 @@ fn text(report: &FileReport) -> String {
     if report.findings.is_empty() && report.frames > 0 {
         text.push_str("         nothing found\n");
     }
+    if let Some(words) = not_checkable(report) {
+        text.push_str(&format!("         {words}\n"));
+    }
+    for guess in report
+        .guessed
+        .iter()
+        .filter(|guess| !guess.starts_with("vantage"))
+    {
+        text.push_str(&format!("         guessed: {guess}\n"));
+    }
     for note in &report.remarks {
         text.push_str(&format!("         {note}\n"));
     }
     text
+}
+
+/// What the log lost, and how many of the rules that came up it therefore leaves open.
+fn not_checkable(report: &FileReport) -> Option<String> {
+    let count = report.not_checkable.len() as u64;
+    if count == 0 {
+        return None;
+    }
+    let lost: BTreeSet<&str> = report.not_checkable.values().flatten().copied().collect();
+    let lost: Vec<&str> = lost.into_iter().collect();
+    Some(format!(
+        "not checkable from this log, which has lost {}: {} (--format json names them)",
+        lost.join(", "),
+        counted(count, "rule")
+    ))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::models::rules::NOT_JUDGED;
 use crate::models::rules::cite;
 use crate::models::{Category, Rule, rules};
 use crate::scenarios::{faults, scenarios};
+use crate::traces::import::FORMATS;
 use crate::traces::message::Revision;
 
 #[derive(Serialize)]
@@ -57,6 +58,22 @@ struct NotJudgedReport {
 struct NotJudgedRow {
     rule: &'static str,
     because: &'static str,
+}
+
+#[derive(Serialize)]
+struct FormatsReport {
+    schema: &'static str,
+    formats: Vec<FormatRow>,
+}
+
+#[derive(Serialize)]
+struct FormatRow {
+    format: &'static str,
+    what: &'static str,
+    found: &'static str,
+    judged: bool,
+    lost: Vec<&'static str>,
+    hint: &'static str,
 }
 
 /// One rule, as `list rules` and `explain` show it.
@@ -222,9 +239,74 @@ pub(crate) fn list(args: &ListArgs) -> Result<Outcome> {
                 .iter()
                 .map(|row| vec![row.id.to_owned(), row.because.to_owned()]),
         ),
+        (ListKind::Formats, Format::Json) => to_json(&FormatsReport {
+            schema: "mcpsim-formats/1",
+            formats: format_rows().collect(),
+        })?,
+        (ListKind::Formats, Format::Text) => formats_text(),
     };
     print(&text)?;
     Ok(Outcome::Clean)
+}
+
+/// The program's own forms, and those of others.
+fn format_rows() -> impl Iterator<Item = FormatRow> {
+    let own = [
+        (
+            "trace",
+            "a trace of mcpsim",
+            "`mcpsim run` saves them; docs/trace-format.md",
+        ),
+        (
+            "capture",
+            "lines of {\"dir\":\"c2s\",\"raw\":\"…\"}",
+            "written by your own recorder; docs/trace-format.md",
+        ),
+    ];
+    let own = own.map(|(format, what, found)| FormatRow {
+        format,
+        what,
+        found,
+        judged: true,
+        lost: vec![],
+        hint: "",
+    });
+    let others = FORMATS.iter().map(|known| FormatRow {
+        format: known.name,
+        what: known.what,
+        found: known.found,
+        judged: known.is_read,
+        lost: known.lost.names().collect(),
+        hint: known.hint,
+    });
+    own.into_iter().chain(others)
+}
+
+/// Each form, where it is found and what it lacks.
+fn formats_text() -> String {
+    let mut text = String::new();
+    let (read, refused): (Vec<FormatRow>, Vec<FormatRow>) =
+        format_rows().partition(|row| row.judged);
+    for row in read {
+        text.push_str(&format!(
+            "{}\n  {}\n  {}\n",
+            row.format, row.what, row.found
+        ));
+        if !row.lost.is_empty() {
+            text.push_str(&format!("  lost: {}\n", row.lost.join(", ")));
+        }
+        if !row.hint.is_empty() {
+            text.push_str(&format!("  {}\n", row.hint));
+        }
+    }
+    text.push_str("\nKnown, and without frames to judge:\n\n");
+    for row in refused {
+        text.push_str(&format!(
+            "{}\n  {}\n  {}\n  {}\n",
+            row.format, row.what, row.found, row.hint
+        ));
+    }
+    text
 }
 
 /// Rules under the names of their categories, and how many there are.

@@ -125,6 +125,9 @@ pub(crate) struct FileReport {
     pub(crate) lost: Vec<String>,
     /// What had to be guessed.
     pub(crate) guessed: Vec<String>,
+    /// Rules that came up and that nobody can decide, since the log lost what they look at: with what that is.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) not_checkable: BTreeMap<&'static str, Vec<&'static str>>,
     /// The sessions in it.
     pub(crate) sessions: Vec<SessionReport>,
     /// All versions that governed something in it, or that frames go by: each once.
@@ -228,6 +231,13 @@ pub(crate) struct SummaryReport {
     pub(crate) kept: u32,
     /// Never triggered.
     pub(crate) idle: u32,
+    /// Nothing was to be told of them: by the command line, or by `mcpsim.toml`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) left_out: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A report as one JSON object and a line end.

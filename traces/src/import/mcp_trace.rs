@@ -60,7 +60,7 @@ const TRANSPORT: usize = 8;
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,
-    /// Lines without a time.
+    /// Messages without a time.
     untimed: u64,
     is_http: bool,
     /// HTTP exchanges are told one after the other: which one is at hand.
@@ -79,10 +79,10 @@ impl super::Form for Form {
             }
         };
         let t_ms = members.time(TIME);
-        self.untimed += u64::from(t_ms.is_none());
         let is_http = members.has(TRANSPORT) && !members.is(TRANSPORT, "stdio");
         self.is_http |= is_http;
         if members.is(KIND, "message") {
+            self.untimed += u64::from(t_ms.is_none());
             let Some(span) = members.span(PAYLOAD) else {
                 return Err(members.wrong(KIND, "a message without a payload"));
             };

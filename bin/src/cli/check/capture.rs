@@ -15,7 +15,7 @@ use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
 use crate::models::rules::lost::needed;
 use crate::models::{
-    LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule,
+    LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule, rules,
 };
 use crate::traces::capture::{
     CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening,
@@ -310,15 +310,24 @@ impl<'a> Sessions<'a> {
             }
             other => other,
         };
+        let choice = &self.wanted.choice;
         let context = Context {
             parties: &parties,
             revision,
             versions: &versions,
             lines: &self.lines,
             unread: observer.unread(),
+            choice,
         };
         let is_decided = |id: &str| rule(id).is_none_or(|rule| needed(rule, lost).is_nothing());
         let counted = observer.counted().filter(|(id, _)| is_decided(id));
+        for rule in rules().iter().filter(|rule| choice.tells(rule.id)) {
+            let open = needed(rule, lost);
+            if !open.is_nothing() && observer.outcome(rule) != Outcome::Idle {
+                let names = open.names().collect();
+                self.done.report.not_checkable.insert(rule.id, names);
+            }
+        }
         self.done.add(&findings, counted, outcome, &context);
     }
 
@@ -330,6 +339,7 @@ impl<'a> Sessions<'a> {
         checked.outcomes = std::mem::take(&mut self.done.outcomes);
         checked.report.findings = std::mem::take(&mut self.done.report.findings);
         checked.report.counted = std::mem::take(&mut self.done.report.counted);
+        checked.report.not_checkable = std::mem::take(&mut self.done.report.not_checkable);
         checked.report.sessions = std::mem::take(&mut self.done.report.sessions);
         checked.report.revisions = std::mem::take(&mut self.done.report.revisions);
         checked.report.remarks.append(&mut self.done.report.remarks);

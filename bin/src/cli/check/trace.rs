@@ -85,6 +85,7 @@ pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wa
                 versions: &Versions::of(&all, &[]),
                 lines: &lines,
                 unread: monitor.unread(),
+                choice: &wanted.choice,
             };
             checked.add(
                 monitor.findings(),
@@ -101,6 +102,7 @@ pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wa
                     versions: &Versions::of(&told.revisions(), told.foreign_versions()),
                     lines: &lines,
                     unread: told.unread(),
+                    choice: &wanted.choice,
                 };
                 checked.add(
                     told.findings(),
