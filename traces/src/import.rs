@@ -15,6 +15,7 @@ mod entry;
 mod json_lines;
 mod mcp_trace;
 mod mcpsnoop;
+pub mod pair;
 mod tags;
 mod time;
 mod vscode;

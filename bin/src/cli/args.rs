@@ -162,9 +162,15 @@ pub(crate) struct ShrinkArgs {
 /// `mcpsim check`
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Traces and captures; `-` for standard input
-    #[arg(required = true)]
+    /// Traces, captures and logs of other programs (see `mcpsim list formats`); `-` for standard input
+    #[arg(required_unless_present_any = ["c2s", "s2c"])]
     pub(crate) files: Vec<PathBuf>,
+    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(crate) c2s: Option<PathBuf>,
+    /// What the server sent, as with --c2s
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(crate) s2c: Option<PathBuf>,
     /// Where the observer stood [default: as the log says, else between]
     #[arg(long, value_parser = ["world", "client", "server", "between"], allow_hyphen_values = true)]
     pub(crate) vantage: Option<String>,

@@ -23,6 +23,7 @@ use super::report::{
 use crate::models::{Outcome as RuleOutcome, Unread, rules};
 use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
+use crate::traces::import::pair::Pair;
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
 use crate::traces::lines::ReadError;
 use crate::traces::message::Revision;
@@ -65,11 +66,15 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
         patience_ms: u64::try_from(args.patience.as_millis()).unwrap_or(u64::MAX),
         choice: Choice::new(args)?,
     };
-    let checked: Vec<Checked> = args
+    let mut checked: Vec<Checked> = args
         .files
         .iter()
         .map(|path| check_file(path, &wanted))
         .collect();
+    let pair = [args.c2s.as_deref(), args.s2c.as_deref()];
+    if pair != [None; 2] {
+        checked.push(check_pair(pair, &wanted));
+    }
     let outcomes = outcomes(&checked);
     let summary = summary(&outcomes, &wanted.choice);
     let fail_on = Severity::from(args.fail_on);
@@ -166,6 +171,40 @@ fn check_file(path: &Path, wanted: &Wanted) -> Checked {
     checked
 }
 
+/// Judges what each side sent, each in a file of its own.
+fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
+    let open_both = || -> Result<Pair<_>> {
+        let [client, server] = paths.map(|path| path.map(open).transpose());
+        Ok(Pair::new(client?, server?))
+    };
+    let both = || paths.into_iter().flatten();
+    let name = both().map(|path| path.display().to_string());
+    let name = name.collect::<Vec<_>>().join(" + ");
+    let mut checked = match open_both() {
+        Ok(mut pair) => {
+            let mut checked = capture::judge(Path::new(&name), &mut pair, wanted);
+            finish(Path::new(&name), &mut checked);
+            let findings = &mut checked.report.findings;
+            if let Ok(pair) = open_both() {
+                evidence::fill_from(findings, Box::new(pair));
+            }
+            for finding in findings {
+                let side = finding.evidence.last().and_then(|shown| shown.from.clone());
+                let path = match side.as_deref() {
+                    Some("server") => paths[1],
+                    Some(_) => paths[0],
+                    None => both().next().filter(|_| both().count() == 1),
+                };
+                finding.file = path.map(|path| path.display().to_string());
+            }
+            checked
+        }
+        Err(failure) => failed(&failure),
+    };
+    checked.report.file = name;
+    checked
+}
+
 type Input = Box<dyn Read>;
 
 /// Opens a log, with a copy of what cannot be read twice.
@@ -212,6 +251,12 @@ fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
         Log::Import(mut reader) => capture::judge(path, &mut *reader, wanted),
         Log::Trace(reader) => trace::judge(path, *reader, wanted),
     };
+    finish(path, &mut checked);
+    checked
+}
+
+/// What is said of a file without frames; and the worst findings come first.
+fn finish(path: &Path, checked: &mut Checked) {
     let report = &mut checked.report;
     if report.frames == 0 && report.errors.is_empty() {
         report.errors.push(format!(
@@ -227,7 +272,6 @@ fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
         _ => 3,
     };
     report.findings.sort_by_key(rank);
-    checked
 }
 
 fn failed(failure: &Failure) -> Checked {

@@ -10,6 +10,7 @@ use crate::traces::capture::CaptureWhat;
 use crate::traces::event::Role;
 use crate::traces::lines::{LineReader, ReadError};
 use crate::traces::place::Placed;
+use crate::traces::recording::Recording;
 use crate::traces::show::escape_bytes;
 use crate::traces::sniff::Log;
 
@@ -115,6 +116,15 @@ pub(crate) fn fill(findings: &mut [FindingReport], source: &Source<'_>) {
 
 /// As [`fill`], of a log of another program: it is imported once more.
 pub(crate) fn fill_from_import(findings: &mut [FindingReport], source: &Source<'_>) {
+    let input = source.reopen().map_err(ReadError::from);
+    // A file that has gone in the meantime shows nothing.
+    if let Ok(Log::Import(recording)) = input.and_then(Log::open) {
+        fill_from(findings, recording);
+    }
+}
+
+/// … of a recording that is read from its beginning.
+pub(crate) fn fill_from(findings: &mut [FindingReport], mut recording: Box<dyn Recording>) {
     let mut wanted: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, finding) in findings.iter().enumerate() {
         for (place, frame) in shown(finding).into_iter().enumerate() {
@@ -122,11 +132,6 @@ pub(crate) fn fill_from_import(findings: &mut [FindingReport], source: &Source<'
         }
     }
     let Some(last) = wanted.keys().next_back().copied() else {
-        return;
-    };
-    let Ok(Log::Import(mut recording)) =
-        source.reopen().map_err(ReadError::from).and_then(Log::open)
-    else {
         return;
     };
     let mut found: Vec<BTreeMap<usize, EvidenceReport>> = vec![BTreeMap::new(); findings.len()];

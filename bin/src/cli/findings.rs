@@ -38,6 +38,7 @@ pub(crate) fn report_of(
         party: named.unwrap_or_else(|| finding.blame.as_str().to_owned()),
         link: finding.link.0,
         frames: finding.frames.clone(),
+        file: None,
         line: lines.last().copied().flatten(),
         column: None,
         message: finding.message.clone(),
@@ -167,9 +168,13 @@ fn place(finding: &FindingReport) -> String {
         }
         all => place.push_str(&format!("   frames {}", all.join(", "))),
     }
+    let file = match &finding.file {
+        Some(file) => format!("{} ", escape(file)),
+        None => String::new(),
+    };
     match (finding.line, finding.column) {
-        (Some(line), Some(column)) => place.push_str(&format!("   line {line}:{column}")),
-        (Some(line), None) => place.push_str(&format!("   line {line}")),
+        (Some(line), Some(column)) => place.push_str(&format!("   {file}line {line}:{column}")),
+        (Some(line), None) => place.push_str(&format!("   {file}line {line}")),
         (None, _) => {}
     }
     place

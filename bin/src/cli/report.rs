@@ -177,6 +177,9 @@ pub(crate) struct FindingReport {
     pub(crate) link: u8,
     /// The frames that matter, by number from 1.
     pub(crate) frames: Vec<u32>,
+    /// The file, where what was checked are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<String>,
     /// The line in the file of the last of them; null where there is none.
     pub(crate) line: Option<u64>,
     /// The column of that line where the offending member stands, in bytes from 1; null where none is known.

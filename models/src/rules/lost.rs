@@ -75,10 +75,9 @@ pub fn needed(rule: &Rule, lost: Lost) -> Lost {
     needs(Lost::RAW, is_of(OF_BYTES));
     needs(Lost::LINES, is_of_lines);
     needs(Lost::TIME, is_of(OF_TIME));
-    needs(
-        Lost::ORDER,
-        !is_of(WITHOUT_ORDER) && !matches!(rule.needs, Needs::Frame | Needs::SameDirection),
-    );
+    // A line is judged by itself, or by those before it on its side.
+    let is_of_side = is_of_lines || matches!(rule.needs, Needs::Frame | Needs::SameDirection);
+    needs(Lost::ORDER, !is_of(WITHOUT_ORDER) && !is_of_side);
     needs(Lost::DIRECTION, is_of(OF_DIRECTION));
     needs(Lost::IDS, looks_at_ids(rule.category));
     needs(Lost::PAYLOAD, !needs_no_payload(rule));
@@ -86,7 +85,7 @@ pub fn needed(rule: &Rule, lost: Lost) -> Lost {
         Lost::HTTP,
         rule.category == Category::TransportHttp && rule.needs == Needs::Transport,
     );
-    needs(Lost::FRAMES, rule.needs != Needs::Frame);
+    needs(Lost::FRAMES, rule.needs != Needs::Frame && !is_of_lines);
     needed
 }
 
@@ -112,6 +111,7 @@ mod tests {
         assert_eq!(needed("json-duplicate-keys", all), Lost::RAW);
         assert_eq!(needed("ping-flood", Lost::TIME), Lost::TIME);
         assert_eq!(needed("initialized-missing", Lost::ORDER), Lost::ORDER);
+        assert_eq!(needed("stdio-stdout-noise", all), Lost::NOTHING);
         assert_eq!(needed("request-unanswered", all), Lost::NOTHING);
         assert_eq!(needed("jsonrpc-version", all), Lost::NOTHING);
         assert_eq!(needed("duplicate-response", Lost::IDS), Lost::IDS);
