@@ -326,10 +326,11 @@ fn the_report_has_the_members_that_are_documented() {
         members(&report["summary"]),
         ["broken", "idle", "kept", "unsure"]
     );
-    assert_eq!(
-        report["files"][0]["sessions"],
-        serde_json::json!([{"revision": "2025-11-25"}])
-    );
+    let session = &report["files"][0]["sessions"][0];
+    assert_eq!(members(session), below("files[].sessions[]."));
+    assert_eq!(session["revision"], "2025-11-25");
+    assert_eq!(session["client"]["name"], "c");
+    assert_eq!(session["server"]["version"], "1");
     let finding = &report["files"][0]["findings"][0];
     let promised = [
         "address", "basis", "blame", "column", "evidence", "frames", "knew", "level", "line",

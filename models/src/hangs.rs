@@ -85,6 +85,12 @@ fn is_open(own: &Own) -> bool {
         && !own.answer.is_some()
 }
 
+/// Whether it has no answer, and nobody gave up on one: reported or not.
+pub(crate) fn is_unanswered(own: &Own) -> bool {
+    let settled = EXPLAINED | open::CANCELLED | open::LONG | open::CUT;
+    own.flags & settled == 0 && !own.answer.is_some()
+}
+
 /// The graph over all ends: an edge from each owed request to the request that it waits for.
 pub(crate) fn waits(ends: &[End<'_>], counts: impl Fn(&Open) -> bool) -> Waits {
     let mut graph: DiGraph<Open, ()> = DiGraph::new();

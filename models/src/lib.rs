@@ -29,7 +29,7 @@ mod unread;
 pub use foreign::{Foreign, ForeignVersion};
 pub use ledger::{Outcome, Summary};
 pub use monitor::Monitor;
-pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
+pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, OpenRequest, Seen};
 pub use part::Part;
 pub use rules::{Basis, Category, Level, Needs, Rule, Side, rule, rules};
 pub use unread::Unread;

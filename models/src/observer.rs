@@ -71,6 +71,20 @@ impl ObserverOptions {
     }
 }
 
+/// A request without an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenRequest {
+    /// Who asked; the other side owes the answer.
+    pub by: Role,
+    /// Its method and id.
+    pub request: String,
+    /// Its frame.
+    pub frame: FrameNo,
+    /// How long it has waited, in milliseconds of the log's own time, since it was asked or progress of it came; `None` where the
+    /// log has no times.
+    pub waited_ms: Option<u32>,
+}
+
 /// One frame of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
@@ -708,6 +722,27 @@ impl Observer {
     /// How many events and cut lines said nothing to the judge.
     pub fn ignored(&self) -> u64 {
         self.ignored
+    }
+
+    /// Requests that have no answer and still want one, by whom they were asked, the oldest first.
+    pub fn open_requests(&self) -> Vec<OpenRequest> {
+        let sides = [(&self.client, Role::Client), (&self.server, Role::Server)];
+        let open = |(part, by): (&Part, Role)| {
+            let owed = part.own.iter().filter(|own| hangs::is_unanswered(own));
+            let list = owed.map(|own| OpenRequest {
+                by,
+                request: hangs::request(own),
+                frame: own.frame,
+                waited_ms: match part.since(own) {
+                    0 => None,
+                    since => Some(self.now_ms.saturating_sub(since)),
+                },
+            });
+            list.collect::<Vec<_>>()
+        };
+        let mut all: Vec<OpenRequest> = sides.into_iter().flat_map(open).collect();
+        all.sort_by_key(|one| one.frame);
+        all
     }
 
     /// Whether the recording seems to begin in the middle of the session.

@@ -166,10 +166,10 @@ pub(crate) struct CheckArgs {
     #[arg(required_unless_present_any = ["c2s", "s2c"])]
     pub(crate) files: Vec<PathBuf>,
     /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) c2s: Option<PathBuf>,
     /// What the server sent, as with --c2s
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) s2c: Option<PathBuf>,
     /// Where the observer stood [default: as the log says, else between]
     #[arg(long, value_parser = ["world", "client", "server", "between"], allow_hyphen_values = true)]
@@ -194,7 +194,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
     pub(crate) ignore: Vec<String>,
     /// Severities by rule [default: mcpsim.toml, where there is one]
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Say of each rule whether it was broken, kept, not triggered, or could not be told
     #[arg(long)]

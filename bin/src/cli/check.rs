@@ -1,5 +1,6 @@
 //! `mcpsim check`: recorded logs, judged from where their observer stood.
 
+mod account;
 mod capture;
 mod choice;
 mod trace;
@@ -41,6 +42,9 @@ pub(crate) struct Wanted {
 
 /// Findings of one rule in one file beyond this are counted and not shown.
 const FINDINGS_MAX: u32 = 50;
+
+/// So many sessions of a file are told in sentences.
+const SESSIONS_MAX: usize = 5;
 
 /// What was found in one file.
 #[derive(Default)]
@@ -318,6 +322,7 @@ impl Checked {
         self.report.sessions.push(SessionReport {
             revision,
             versions: context.versions.names.clone(),
+            ..context.session.clone()
         });
         put_new(&mut self.report.revisions, &context.versions.names);
         put_new(&mut self.report.remarks, &context.versions.remarks);
@@ -334,6 +339,8 @@ struct Context<'a> {
     lines: &'a Lines,
     unread: &'a Unread,
     choice: &'a Choice,
+    /// What is said of the session; its revision is filled in.
+    session: SessionReport,
 }
 
 /// What is said of frames that could not be looked into.
@@ -473,6 +480,14 @@ fn text(report: &FileReport) -> String {
         counted(report.frames, "frame"),
         revisions.join(", ")
     );
+    let told = report.sessions.iter().filter(|session| session.is_told);
+    for session in told.clone().take(SESSIONS_MAX) {
+        text.push_str(&account::text(session, "         "));
+    }
+    let more = told.count().saturating_sub(SESSIONS_MAX) as u64;
+    if more > 0 {
+        text.push_str(&format!("         and {}\n", counted(more, "more session")));
+    }
     text.push_str(&findings_text(&report.findings));
     let shown = report.findings.len() as u64;
     let all: u64 = report.counted.values().sum();

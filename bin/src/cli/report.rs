@@ -147,13 +147,58 @@ pub(crate) struct FileReport {
 }
 
 /// One session of a log.
-#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+#[derive(Serialize, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SessionReport {
     /// The revision that governed it; null where none was negotiated.
     pub(crate) revision: Option<String>,
+    /// What the client calls itself; null where it did not say.
+    pub(crate) client: Option<PeerReport>,
+    /// What the server calls itself.
+    pub(crate) server: Option<PeerReport>,
+    /// Frames that the client sent.
+    pub(crate) frames_from_client: u64,
+    /// Frames that the server sent.
+    pub(crate) frames_from_server: u64,
+    /// From the first time in the log to the last; null where it has none.
+    pub(crate) lasted_ms: Option<u64>,
+    /// How it was seen to end; null where the recording merely stops.
+    pub(crate) ended: Option<String>,
+    /// How many requests wait for an answer.
+    pub(crate) open_requests: u64,
+    /// The oldest of them.
+    pub(crate) open: Vec<OpenReport>,
+    /// What was heard last from the client, and when.
+    pub(crate) last_from_client: Option<String>,
+    /// What was heard last from the server.
+    pub(crate) last_from_server: Option<String>,
+    /// It was looked at as one session, and not by its parties: there is nothing to say of it.
+    #[serde(skip)]
+    pub(crate) is_told: bool,
     /// All versions that it goes by.
     #[serde(skip)]
     pub(crate) versions: Vec<String>,
+}
+
+/// A party by its own words.
+#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct PeerReport {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: Option<String>,
+}
+
+/// A request without an answer.
+#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OpenReport {
+    /// Its method and id.
+    pub(crate) request: String,
+    /// Its frame.
+    pub(crate) frame: u32,
+    /// How long it has waited, in the log's own time; null where that has none.
+    pub(crate) waited_ms: Option<u32>,
+    /// `client` or `server`.
+    pub(crate) owed_by: &'static str,
 }
 
 /// One finding.

@@ -9,10 +9,12 @@ mod route;
 
 use route::{Name, Routes};
 
+use super::account::Watched;
 use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
 use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
+use crate::cli::report::SessionReport;
 use crate::models::rules::lost::needed;
 use crate::models::{
     LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule, rules,
@@ -92,7 +94,7 @@ pub(crate) fn judge(
 struct Sessions<'a> {
     opening: Opening,
     wanted: &'a Wanted,
-    observers: BTreeMap<Name, Observer>,
+    observers: BTreeMap<Name, Watched>,
     /// Sessions whose server's program has ended.
     exited: BTreeSet<Name>,
     routes: Routes,
@@ -232,7 +234,7 @@ impl<'a> Sessions<'a> {
         self.scanner = scanner;
     }
 
-    fn observer(&mut self, line: &CaptureLine<'_>, message: Option<&Message>) -> &mut Observer {
+    fn observer(&mut self, line: &CaptureLine<'_>, message: Option<&Message>) -> &mut Watched {
         // Most captures name nothing.
         let is_over = !self.exited.is_empty();
         if !is_over && line.session.is_none() && line.stream.is_none() && self.nameless().is_some()
@@ -252,26 +254,30 @@ impl<'a> Sessions<'a> {
                 None => LinkKind::Pipe,
             };
             let transport = self.opening.transport.unwrap_or(streams);
-            Observer::new(ObserverOptions {
+            Watched::new(Observer::new(ObserverOptions {
                 whole,
                 revision: self.wanted.revision,
                 patience_ms: self.wanted.patience_ms,
                 findings_max: FINDINGS_MAX,
                 ..ObserverOptions::new(vantage, transport)
-            })
+            }))
         })
     }
 
     /// The session without a name, where there is one.
     #[inline]
-    fn nameless(&mut self) -> Option<&mut Observer> {
+    fn nameless(&mut self) -> Option<&mut Watched> {
         // An empty name is the least of all.
         let first = self.observers.first_entry()?;
         first.key().is_nameless().then(|| first.into_mut())
     }
 
     /// A session is over: keeps what came of it.
-    fn close(&mut self, mut observer: Observer) {
+    fn close(&mut self, watched: Watched) {
+        let Watched {
+            mut observer,
+            account,
+        } = watched;
         let parties = [Role::Client, Role::Server].map(|role| Party {
             name: role.as_str().to_owned(),
             role: match role {
@@ -318,6 +324,10 @@ impl<'a> Sessions<'a> {
             lines: &self.lines,
             unread: observer.unread(),
             choice,
+            session: SessionReport {
+                is_told: true,
+                ..account.close(&observer)
+            },
         };
         let is_decided = |id: &str| rule(id).is_none_or(|rule| needed(rule, lost).is_nothing());
         let counted = observer.counted().filter(|(id, _)| is_decided(id));
@@ -332,8 +342,8 @@ impl<'a> Sessions<'a> {
     }
 
     fn finish(mut self, checked: &mut Checked) {
-        for observer in std::mem::take(&mut self.observers).into_values() {
-            self.close(observer);
+        for watched in std::mem::take(&mut self.observers).into_values() {
+            self.close(watched);
         }
         checked.worst = self.done.worst;
         checked.outcomes = std::mem::take(&mut self.done.outcomes);

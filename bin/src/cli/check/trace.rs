@@ -6,6 +6,7 @@ use std::path::Path;
 use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
 use crate::cli::replay::read_failure;
+use crate::cli::report::SessionReport;
 use crate::models::retold::{Again, EndLog};
 use crate::traces::file::{OwnedWhat, TraceReader};
 use crate::traces::judge::{Ending, Judge, Vantage};
@@ -86,6 +87,7 @@ pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wa
                 lines: &lines,
                 unread: monitor.unread(),
                 choice: &wanted.choice,
+                session: SessionReport::default(),
             };
             checked.add(
                 monitor.findings(),
@@ -103,6 +105,7 @@ pub(crate) fn judge(path: &Path, mut reader: TraceReader<impl Read>, wanted: &Wa
                     lines: &lines,
                     unread: told.unread(),
                     choice: &wanted.choice,
+                    session: SessionReport::default(),
                 };
                 checked.add(
                     told.findings(),

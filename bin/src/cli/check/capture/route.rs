@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::super::account::Watched;
 use super::{Sessions, begins, is_stateless};
-use crate::models::Observer;
 use crate::traces::capture::{CaptureLine, CaptureWhat};
 use crate::traces::event::Role;
 use crate::traces::http::Head;
@@ -197,10 +197,10 @@ impl Sessions<'_> {
                 name
             }
             None if is_initialize => match self.observers.get(&latest) {
-                Some(observer)
-                    if !observer.takes_initialize() && !self.exited.contains(&latest) =>
+                Some(watched)
+                    if !watched.observer.takes_initialize() && !self.exited.contains(&latest) =>
                 {
-                    let beside = observer.beside();
+                    let beside = Watched::new(watched.observer.beside());
                     let name = self.find_another();
                     self.observers.insert(name.clone(), beside);
                     self.routes.latest = name.nth;
@@ -232,7 +232,7 @@ impl Sessions<'_> {
         }
         let is_free = |nth: &&u32| {
             let observer = self.observers.get(&Name::found(**nth));
-            observer.is_none_or(|observer| !observer.is_taken(request))
+            observer.is_none_or(|watched| !watched.observer.is_taken(request))
         };
         if let Some(nth) = self.routes.lanes.iter().find(is_free) {
             return Name::found(*nth);
@@ -240,19 +240,19 @@ impl Sessions<'_> {
         if self.routes.lanes.len() == 1
             && let Some(first) = self.observers.get_mut(&Name::default())
         {
-            first.see_part();
+            first.observer.see_part();
             self.done.report.remarks.push(format!(
                 "line {line}: the id or token of an open request comes again, from another client it seems; name the clients in \
                  \"session\", or say --vantage client where there is one"
             ));
         }
         let first = self.observers.get(&Name::default());
-        let Some(mut beside) = first.map(Observer::beside) else {
+        let Some(mut beside) = first.map(|first| first.observer.beside()) else {
             return Name::default();
         };
         beside.see_part();
         let name = self.find_another();
-        self.observers.insert(name.clone(), beside);
+        self.observers.insert(name.clone(), Watched::new(beside));
         self.routes.lanes.push(name.nth);
         name
     }
