@@ -15,6 +15,8 @@ mod entry;
 mod json_lines;
 mod mcp_trace;
 mod mcpsnoop;
+mod strace;
+mod supergateway;
 mod tags;
 mod time;
 mod vscode;
@@ -48,6 +50,8 @@ enum Kind {
     McpTrace,
     Mcpsnoop,
     Tags,
+    Supergateway,
+    Strace,
     None,
 }
 
@@ -59,6 +63,8 @@ pub const FORMATS: &[Format] = &[
     mcp_trace::FORMAT,
     mcpsnoop::FORMAT,
     tags::FORMAT,
+    supergateway::FORMAT,
+    strace::FORMAT,
 ];
 
 /// So much of a file is looked at to tell what it is.
@@ -112,12 +118,40 @@ impl Format {
             Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
             Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
             Kind::Tags => log(self, lines, tags::Form),
+            Kind::Supergateway => log(self, lines, supergateway::Form::default()),
+            Kind::Strace => log(self, lines, strace::Form::default()),
             Kind::None => {
-                let message = format!("this is {}, which has no frames: {}", self.what, self.hint);
+                let message = format!(
+                    "this is {}, which cannot be checked: {}",
+                    self.what, self.hint
+                );
                 return Err(Wrong::new(0, message).on(1).into());
             }
         })
     }
+}
+
+/// So many of something, with the right words.
+fn several(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("one {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
+/// Several sessions are in a log that does not tell their frames apart.
+fn mixed(begun: u64) -> String {
+    format!("{begun} sessions began in it, and it does not tell whose a frame is")
+}
+
+/// Whether a text has the request that a session begins with; looked at without parsing.
+fn starts_initialize(text: &[u8]) -> bool {
+    let name = b"\"initialize\"";
+    memchr::memmem::find_iter(text, name).any(|at| {
+        let before = text[..at].trim_ascii_end();
+        let before = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+        before.is_some_and(|before| before.ends_with(b"\"method\""))
+    })
 }
 
 fn log<R: Read + 'static, F: Form + 'static>(

@@ -20,6 +20,8 @@ enum Written<'a> {
     Verbatim,
     /// As the inside of a JSON string.
     Json(&'a [u8]),
+    /// Over several lines, whose ends are blanks in the frame.
+    Rows(&'a [u8]),
     /// In another way: only the beginning is known.
     Somewhere,
 }
@@ -37,6 +39,13 @@ impl<'a> Origin<'a> {
         Origin { at, form }
     }
 
+    /// Over several lines: so they stand there, from that byte of the first one on, with their ends, each of which is one
+    /// byte of the frame.
+    pub fn rows(at: usize, rows: &'a [u8]) -> Origin<'a> {
+        let form = Written::Rows(rows);
+        Origin { at, form }
+    }
+
     /// In a way that is not known here, from that byte on.
     pub fn somewhere(at: usize) -> Origin<'a> {
         let form = Written::Somewhere;
@@ -49,15 +58,21 @@ impl<'a> Origin<'a> {
         match self.form {
             Written::Somewhere => (0, column(0)),
             Written::Json(inside) => (0, column(source_offset(inside, byte))),
-            Written::Verbatim => {
-                let before = &text[..byte.min(text.len())];
-                match memchr::memrchr(b'\n', before) {
-                    None => (0, column(byte)),
-                    Some(last) => {
-                        let lines = memchr::memchr_iter(b'\n', before).count();
-                        (lines as u64, (byte - last) as u64)
-                    }
-                }
+            Written::Verbatim => self.below(text, byte),
+            Written::Rows(rows) => self.below(rows, byte),
+        }
+    }
+}
+
+impl Origin<'_> {
+    /// So many lines below the first one, and in which column, a byte of that text stands.
+    fn below(&self, text: &[u8], byte: usize) -> (u64, u64) {
+        let before = &text[..byte.min(text.len())];
+        match memchr::memrchr(b'\n', before) {
+            None => (0, (self.at + byte + 1) as u64),
+            Some(last) => {
+                let lines = memchr::memchr_iter(b'\n', before).count();
+                (lines as u64, (byte - last) as u64)
             }
         }
     }
