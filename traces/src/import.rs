@@ -13,8 +13,13 @@ use crate::recording::Recording;
 mod claude_desktop;
 mod entry;
 mod json_lines;
+mod mcp_rec;
+mod mcp_remote;
 mod mcp_trace;
+mod mcp_vcr;
 mod mcpsnoop;
+mod refused;
+mod snoop_text;
 mod strace;
 mod supergateway;
 mod tags;
@@ -52,6 +57,10 @@ enum Kind {
     Tags,
     Supergateway,
     Strace,
+    McpRec,
+    McpVcr,
+    SnoopText,
+    McpRemote,
     None,
 }
 
@@ -65,6 +74,21 @@ pub const FORMATS: &[Format] = &[
     tags::FORMAT,
     supergateway::FORMAT,
     strace::FORMAT,
+    mcp_rec::FORMAT,
+    mcp_vcr::FORMAT,
+    mcp_vcr::FORMAT_OF_YAML,
+    snoop_text::FORMAT,
+    mcp_remote::FORMAT,
+    refused::PCAP,
+    refused::SQLITE,
+    refused::MITMPROXY,
+    refused::HTML,
+    refused::OTLP,
+    refused::CURSOR,
+    refused::PYTHON_STDIO,
+    refused::RMCP,
+    refused::CLAUDE_CODE,
+    refused::SESSION_AUDIT,
 ];
 
 /// So much of a file is looked at to tell what it is.
@@ -73,7 +97,6 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// The beginning of a file.
 pub(crate) struct Head<'a> {
     /// Its first bytes, without a byte order mark.
-    #[expect(dead_code, reason = "for forms that are no lines")]
     pub(crate) bytes: &'a [u8],
     /// Its first lines, without their ends; the last may be cut.
     pub(crate) lines: Vec<&'a [u8]>,
@@ -120,6 +143,10 @@ impl Format {
             Kind::Tags => log(self, lines, tags::Form),
             Kind::Supergateway => log(self, lines, supergateway::Form::default()),
             Kind::Strace => log(self, lines, strace::Form::default()),
+            Kind::McpRec => log(self, lines, mcp_rec::Form::default()),
+            Kind::McpVcr => log(self, lines, mcp_vcr::Form::default()),
+            Kind::SnoopText => log(self, lines, snoop_text::Form::default()),
+            Kind::McpRemote => log(self, lines, mcp_remote::Form::default()),
             Kind::None => {
                 let message = format!(
                     "this is {}, which cannot be checked: {}",
