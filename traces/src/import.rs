@@ -10,6 +10,8 @@ use crate::lines::{Line, LineReader, ReadError};
 use crate::lost::Lost;
 use crate::recording::Recording;
 
+mod arrow;
+mod bare;
 mod claude_desktop;
 mod entry;
 mod json_lines;
@@ -18,7 +20,9 @@ mod mcp_remote;
 mod mcp_trace;
 mod mcp_vcr;
 mod mcpsnoop;
+pub mod pattern;
 mod refused;
+mod sender;
 mod snoop_text;
 mod strace;
 mod supergateway;
@@ -61,6 +65,8 @@ enum Kind {
     McpVcr,
     SnoopText,
     McpRemote,
+    Arrow,
+    Bare,
     None,
 }
 
@@ -89,6 +95,8 @@ pub const FORMATS: &[Format] = &[
     refused::RMCP,
     refused::CLAUDE_CODE,
     refused::SESSION_AUDIT,
+    arrow::FORMAT,
+    bare::FORMAT,
 ];
 
 /// So much of a file is looked at to tell what it is.
@@ -147,6 +155,12 @@ impl Format {
             Kind::McpVcr => log(self, lines, mcp_vcr::Form::default()),
             Kind::SnoopText => log(self, lines, snoop_text::Form::default()),
             Kind::McpRemote => log(self, lines, mcp_remote::Form::default()),
+            Kind::Arrow => {
+                let mut lines = lines;
+                let form = arrow::Form::new(lines.peek(HEAD_BYTES)?);
+                log(self, lines, form)
+            }
+            Kind::Bare => log(self, lines, bare::Form::default()),
             Kind::None => {
                 let message = format!(
                     "this is {}, which cannot be checked: {}",
@@ -163,6 +177,14 @@ fn several(count: u64, one: &str, many: &str) -> String {
     match count {
         1 => format!("one {one}"),
         count => format!("{count} {many}"),
+    }
+}
+
+/// Lines that tell nothing.
+fn passed_over(count: u64) -> String {
+    match count {
+        1 => "one line has no frame and was passed over".to_owned(),
+        count => format!("{count} lines have no frame and were passed over"),
     }
 }
 

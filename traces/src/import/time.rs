@@ -86,7 +86,7 @@ pub(crate) fn seconds(bytes: &[u8]) -> Option<(u64, usize)> {
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    if whole == 0 || whole > 12 {
+    if whole == 0 || whole > 15 {
         return None;
     }
     let digits = std::str::from_utf8(&bytes[..whole]).ok()?;
