@@ -21,6 +21,8 @@ mod mcp_trace;
 mod mcp_vcr;
 mod mcpsnoop;
 pub mod pattern;
+mod python;
+mod python_http;
 mod refused;
 mod sender;
 mod snoop_text;
@@ -65,6 +67,7 @@ enum Kind {
     McpVcr,
     SnoopText,
     McpRemote,
+    PythonHttp,
     Arrow,
     Bare,
     None,
@@ -85,6 +88,7 @@ pub const FORMATS: &[Format] = &[
     mcp_vcr::FORMAT_OF_YAML,
     snoop_text::FORMAT,
     mcp_remote::FORMAT,
+    python_http::FORMAT,
     refused::PCAP,
     refused::SQLITE,
     refused::MITMPROXY,
@@ -155,6 +159,7 @@ impl Format {
             Kind::McpVcr => log(self, lines, mcp_vcr::Form::default()),
             Kind::SnoopText => log(self, lines, snoop_text::Form::default()),
             Kind::McpRemote => log(self, lines, mcp_remote::Form::default()),
+            Kind::PythonHttp => log(self, lines, python_http::Form::default()),
             Kind::Arrow => {
                 let mut lines = lines;
                 let form = arrow::Form::new(lines.peek(HEAD_BYTES)?);
