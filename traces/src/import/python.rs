@@ -43,17 +43,36 @@ pub(super) fn fields_to_json(text: &[u8], out: &mut Vec<u8>) -> Reading<()> {
         parser.value()?;
     } else {
         parser.out.push(b'{');
-        parser.levels.push((Level::Top, true));
+        parser.levels.push(Open::new(Level::Top));
     }
     parser.run()
+}
+
+/// What is open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    level: Level,
+    /// Something in it has been read.
+    is_begun: bool,
+    /// Something in it has been written.
+    is_written: bool,
+}
+
+impl Open {
+    fn new(level: Level) -> Open {
+        Open {
+            level,
+            is_begun: false,
+            is_written: false,
+        }
+    }
 }
 
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     out: &'a mut Vec<u8>,
-    /// What is open, and whether nothing of it has been written yet.
-    levels: Vec<(Level, bool)>,
+    levels: Vec<Open>,
 }
 
 impl Parser<'_> {
@@ -97,20 +116,21 @@ impl Parser<'_> {
 
     /// Until everything that is open has ended.
     fn run(&mut self) -> Reading<()> {
-        while let Some(&(level, is_first)) = self.levels.last() {
+        while let Some(&open) = self.levels.last() {
+            let level = open.level;
             self.blank();
             if self.ends(level) {
                 continue;
             }
             if level == Level::Wrapped || level == Level::Enum {
-                if !is_first {
+                if open.is_begun {
                     return self.wrong("one value was expected in it");
                 }
-                self.set_begun();
+                self.set_begun(true);
                 self.value()?;
                 continue;
             }
-            if !is_first && !self.takes(b",") && level != Level::Top {
+            if open.is_begun && !self.takes(b",") && level != Level::Top {
                 return self.wrong("a comma was expected");
             }
             self.blank();
@@ -118,14 +138,15 @@ impl Parser<'_> {
             if self.ends(level) {
                 continue;
             }
-            self.member(level, is_first)?;
+            self.member(open)?;
         }
         Ok(())
     }
 
-    fn set_begun(&mut self) {
+    fn set_begun(&mut self, is_written: bool) {
         if let Some(last) = self.levels.last_mut() {
-            last.1 = false;
+            last.is_begun = true;
+            last.is_written |= is_written;
         }
     }
 
@@ -153,9 +174,10 @@ impl Parser<'_> {
         is_end
     }
 
-    fn member(&mut self, level: Level, is_first: bool) -> Reading<()> {
+    fn member(&mut self, open: Open) -> Reading<()> {
+        let level = open.level;
         let before = self.out.len();
-        if !is_first {
+        if open.is_written {
             self.out.push(b',');
         }
         if level == Level::Dict {
@@ -170,12 +192,13 @@ impl Parser<'_> {
             if self.name() == b"None" {
                 self.at += 4;
                 self.out.truncate(before);
+                self.set_begun(false);
                 return Ok(());
             }
             put_string(self.out, &name);
             self.out.push(b':');
         }
-        self.set_begun();
+        self.set_begun(true);
         self.value()
     }
 
@@ -185,12 +208,13 @@ impl Parser<'_> {
             Some(b'\'' | b'"') => self.string()?,
             _ => {
                 // A number, or one of the three words: JSON has names alone.
-                let length = self.text[self.at..]
-                    .iter()
-                    .take_while(|byte| **byte != b':')
-                    .count();
-                let word = String::from_utf8_lossy(&self.text[self.at..self.at + length]);
-                put_string(self.out, &word);
+                let rest = &self.text[self.at..];
+                let is_of = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-._".contains(*byte);
+                let length = rest.iter().take_while(is_of).count();
+                if length == 0 {
+                    return self.wrong("a key was expected");
+                }
+                put_string(self.out, &String::from_utf8_lossy(&rest[..length]));
                 self.at += length;
             }
         }
@@ -212,7 +236,7 @@ impl Parser<'_> {
             Level::List | Level::Tuple => self.out.push(b'['),
             Level::Wrapped | Level::Enum | Level::Top => {}
         }
-        self.levels.push((level, true));
+        self.levels.push(Open::new(level));
         Ok(())
     }
 
