@@ -406,7 +406,7 @@ fn strace_cuts_frames_out_of_bytes() {
         .iter()
         .map(|frame| (frame.line, frame.column))
         .collect();
-    assert_eq!(places, [(1, 29), (1, 65), (4, 30), (6, 30)]);
+    assert_eq!(places, [(1, 28), (1, 60), (4, 29), (6, 29)]);
     assert_eq!(all.frames[3].t_ms, Some(36_000_005));
     let events = [
         (EventKind::Eof, Some(Role::Client), None),

@@ -66,7 +66,8 @@ impl Pattern {
                 "column {end}: a group for the frame is missing: (?<frame>\\{{.*)"
             ));
         }
-        if !has("dir") && !(has("c2s") && has("s2c")) {
+        let has_direction = has("dir") || has("c2s") && has("s2c");
+        if !has_direction {
             return Err(format!(
                 "column {end}: groups for the direction are missing: (?<dir>…), or (?<c2s>…) and (?<s2c>…)"
             ));
