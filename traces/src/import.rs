@@ -19,6 +19,7 @@ mod mcp_rec;
 mod mcp_remote;
 mod mcp_trace;
 mod mcp_vcr;
+mod mcp_vcr_yaml;
 mod mcpsnoop;
 pub mod pattern;
 mod python;
@@ -65,6 +66,7 @@ enum Kind {
     Strace,
     McpRec,
     McpVcr,
+    McpVcrYaml,
     SnoopText,
     McpRemote,
     PythonHttp,
@@ -85,7 +87,7 @@ pub const FORMATS: &[Format] = &[
     strace::FORMAT,
     mcp_rec::FORMAT,
     mcp_vcr::FORMAT,
-    mcp_vcr::FORMAT_OF_YAML,
+    mcp_vcr_yaml::FORMAT,
     snoop_text::FORMAT,
     mcp_remote::FORMAT,
     python_http::FORMAT,
@@ -157,6 +159,7 @@ impl Format {
             Kind::Strace => log(self, lines, strace::Form::default()),
             Kind::McpRec => log(self, lines, mcp_rec::Form::default()),
             Kind::McpVcr => log(self, lines, mcp_vcr::Form::default()),
+            Kind::McpVcrYaml => log(self, lines, mcp_vcr_yaml::Form::default()),
             Kind::SnoopText => log(self, lines, snoop_text::Form::default()),
             Kind::McpRemote => log(self, lines, mcp_remote::Form::default()),
             Kind::PythonHttp => log(self, lines, python_http::Form::default()),

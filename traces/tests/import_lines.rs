@@ -284,6 +284,7 @@ fn what_programs_truly_wrote_is_read() {
         ("strace-real.txt", [5, 4]),
         ("mcp-rec-real.jsonl", [8, 13]),
         ("mcp-vcr-real.ndjson", [8, 13]),
+        ("mcp-vcr-real.yaml", [8, 13]),
         ("mcp-snoop-real.log", [8, 13]),
         ("mcp-remote-debug-real.log", [8, 11]),
         ("python-sdk-http-real.log", [6, 5]),
@@ -334,7 +335,6 @@ fn refusals_say_what_to_do() {
         ("claude-code.jsonl", "put a recorder"),
         ("mcp-session-audit.jsonl", "not who sent them"),
         ("http-real.pcap", "mitmdump"),
-        ("mcp-vcr-real.yaml", "NDJSON"),
         ("vscode-output-info.log", "Debug or Trace"),
     ] {
         let said = refusal(&sample(name));

@@ -1,5 +1,5 @@
 //! Recordings of mcp-vcr, a JSON object a line: first `{"_type":"meta",…}`, then `{"t":14,"dir":"s2c","payload":{…}}` with
-//! milliseconds from the beginning. Its other form, YAML, changes what values are.
+//! milliseconds from the beginning.
 
 use super::entry::{Entries, Entry};
 use super::json_lines::{Members, members_of};
@@ -19,17 +19,6 @@ pub(super) const FORMAT: super::Format = super::Format {
     kind: Kind::McpVcr,
 };
 
-pub(super) const FORMAT_OF_YAML: super::Format = super::Format {
-    name: "mcp-vcr-yaml",
-    what: "a recording of mcp-vcr as YAML",
-    found: "mcp-vcr record, as YAML",
-    lost: Lost::NOTHING,
-    hint: "YAML does not keep what is a number and what is a text: export it as NDJSON",
-    is_read: false,
-    recognises: is_yaml,
-    kind: Kind::None,
-};
-
 fn recognises(head: &Head<'_>) -> bool {
     head.lines.iter().take(4).any(|line| {
         let Some(members) = members_of(line, &NAMES) else {
@@ -38,16 +27,6 @@ fn recognises(head: &Head<'_>) -> bool {
         let is_meta = members.is(TYPE, "meta") && members.has(SCHEMA);
         is_meta || role(&members).is_some() && members.has(PAYLOAD) && !members.has(RAW)
     })
-}
-
-fn is_yaml(head: &Head<'_>) -> bool {
-    let has = |words: &[u8]| head.any(|line| line.trim_ascii_end() == words);
-    let starts = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#") && *line != b"---";
-    let first = head.lines.iter().copied().find(starts);
-    first.is_some_and(|line| {
-        line.first().is_some_and(u8::is_ascii_lowercase) && line.contains(&b':')
-    }) && has(b"messages:")
-        && (has(b"- dir: c2s") || has(b"- dir: s2c") || has(b"  dir: c2s") || has(b"  dir: s2c"))
 }
 
 const NAMES: [&[u8]; 7] = [
