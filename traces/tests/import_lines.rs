@@ -452,6 +452,26 @@ fn strace_that_left_something_out_is_cut_and_not_malformed() {
     assert_eq!(all.frames[1].text, r#"{"jsonrpc":"2.0","id":1}"#);
 }
 
+/// A read that waits is told when it begins: what it read came later.
+#[test]
+fn strace_tells_reads_when_they_begin() {
+    let text = |took: &str| {
+        format!(
+            "10:00:00.000000 read(0, \"{{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1}}\\n\", 65536) = 25{took}\n\
+             10:01:00.500000 write(1, \"{{}}\\n\", 3) = 3\n"
+        )
+    };
+    let times = |text: String| {
+        let all = read(text);
+        let times = all.frames.iter().filter_map(|frame| frame.t_ms);
+        let times: Vec<u64> = times.map(|ms| ms - 36_000_000).collect();
+        (times, all.remarks.len())
+    };
+    assert_eq!(times(text("")), (vec![60_500, 60_500], 1));
+    assert_eq!(times(text(" <59.250000>")), (vec![59_250, 60_500], 0));
+    assert_eq!(times(text(" <0.000100>")), (vec![0, 60_500], 0));
+}
+
 #[test]
 fn strace_of_two_servers_has_two_sessions() {
     let one = String::from_utf8(sample("strace.txt")).expect("text");

@@ -49,8 +49,8 @@ struct Call<'a> {
     text: Quoted,
     /// What it gave back: how many bytes, where it did not fail.
     result: Option<usize>,
-    /// How long it took, in milliseconds.
-    took_ms: u64,
+    /// How long it took, in milliseconds, where -T was given.
+    took_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +97,7 @@ impl<'a> Call<'a> {
             fd: None,
             text: Quoted::None,
             result: None,
-            took_ms: 0,
+            took_ms: None,
         };
         call.arguments(line, at);
         Some(call)
@@ -140,7 +140,7 @@ impl<'a> Call<'a> {
                 .ok()
                 .and_then(|text| text.parse().ok());
             let took = memchr::memrchr(b'<', result).and_then(|open| seconds(&result[open + 1..]));
-            self.took_ms = took.map_or(0, |(ms, _)| ms);
+            self.took_ms = took.map(|(ms, _)| ms);
         }
     }
 
@@ -297,9 +297,19 @@ struct Passed {
     size: usize,
     line: u64,
     at: usize,
-    /// The string in the line at hand, to find places in.
-    inside: Option<Range<usize>>,
+    /// The string as it stands in the line where the call ends, to find places in.
+    inside: Vec<u8>,
 }
+
+/// A read that is told when it began, and may have waited.
+struct Held {
+    pid: Vec<u8>,
+    passed: Passed,
+    t_ms: u64,
+}
+
+/// A read that began so long before what came next may have waited.
+const WAITED_MS: u64 = 1000;
 
 #[derive(Default)]
 pub(super) struct Form {
@@ -311,6 +321,9 @@ pub(super) struct Form {
     /// Which session a process belongs to.
     of: BTreeMap<Vec<u8>, usize>,
     begun: BTreeMap<Vec<u8>, Begun>,
+    held: Option<Held>,
+    /// Reads of which it is not known when they ended.
+    waited: u64,
     /// Calls of processes that speak no JSON-RPC, and calls that gather from several places.
     strangers: u64,
     gathered: u64,
@@ -320,6 +333,7 @@ impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
         self.kept.clear();
         let bytes = line.bytes;
+        self.release(bytes, out);
         if let Some((pid, status, time)) = exit(bytes) {
             let t_ms = self.time(time, 0);
             self.exit(pid, status, t_ms, out);
@@ -336,17 +350,28 @@ impl super::Form for Form {
         self.gathered += u64::from(is_gathered);
         // A call that waited is told when it began.
         let is_read = call.name == b"read" && !call.is_resumed;
-        let t_ms = self.time(call.time, if is_read { call.took_ms } else { 0 });
+        let took_ms = call.took_ms.filter(|_| is_read);
+        let t_ms = self.time(call.time, took_ms.unwrap_or(0));
         if call.is_unfinished && !call.is_resumed {
             self.begin(&call, line);
-        } else if let Some(passed) = self.passed(&call, line) {
-            self.pass(call.pid, passed, t_ms, line, out);
+            return Ok(());
+        }
+        let Some(passed) = self.passed(&call, line) else {
+            return Ok(());
+        };
+        match t_ms.filter(|_| is_read && took_ms.is_none()) {
+            Some(t_ms) => {
+                let pid = call.pid.to_vec();
+                self.held = Some(Held { pid, passed, t_ms });
+            }
+            None => self.pass(call.pid, passed, t_ms, out),
         }
         Ok(())
     }
 
     fn end(&mut self, out: &mut Entries) {
         self.kept.clear();
+        self.release(b"", out);
         for session in 0..self.sessions.len() {
             self.flush(session, None, false, out);
         }
@@ -383,6 +408,13 @@ impl super::Form for Form {
                 if self.strangers == 1 { "was" } else { "were" }
             ));
         }
+        if self.waited > 0 {
+            remarks.push(format!(
+                "{} told only when {} began, and counted as of what came next: strace -T tells how long they waited",
+                several(self.waited, "read is", "reads are"),
+                if self.waited == 1 { "it" } else { "they" }
+            ));
+        }
         if self.gathered > 0 {
             remarks.push(format!(
                 "{} readv or writev, which is not read here: frames are missing",
@@ -416,6 +448,25 @@ impl Form {
             Time::Since(ms) => ms,
         };
         Some(ms.saturating_add(later_ms))
+    }
+
+    /// Hands on what the last line read, now that another one tells when it can have ended at the latest.
+    fn release(&mut self, next: &[u8], out: &mut Entries) {
+        let Some(mut held) = self.held.take() else {
+            return;
+        };
+        let (_, at) = pid(next);
+        let next_ms = match time(next, at).0 {
+            Time::None => None,
+            // A look ahead: the clock goes on when the line is read.
+            Time::OfDay(ms) => Some(self.clock.clone().at(ms)),
+            Time::Since(ms) => Some(ms),
+        };
+        if let Some(next_ms) = next_ms.filter(|ms| *ms >= held.t_ms.saturating_add(WAITED_MS)) {
+            self.waited += 1;
+            held.t_ms = next_ms;
+        }
+        self.pass(&held.pid, held.passed, Some(held.t_ms), out);
     }
 
     fn begin(&mut self, call: &Call<'_>, line: &Line<'_>) {
@@ -455,11 +506,11 @@ impl Form {
         }
         let role = role?;
         let size = call.result?;
-        let mut inside = None;
+        let mut inside = vec![];
         if let Quoted::There(there, cut) = &call.text {
             decode(&line.bytes[there.clone()], &mut text);
             (at, is_cut) = (there.start, *cut);
-            inside = Some(there.clone());
+            inside = line.bytes[there.clone()].to_vec();
         }
         // A write may have taken less than it was given.
         text.truncate(size);
@@ -506,14 +557,7 @@ impl Form {
         self.sessions.len() - 1
     }
 
-    fn pass(
-        &mut self,
-        pid: &[u8],
-        passed: Passed,
-        t_ms: Option<u64>,
-        line: &Line<'_>,
-        out: &mut Entries,
-    ) {
+    fn pass(&mut self, pid: &[u8], passed: Passed, t_ms: Option<u64>, out: &mut Entries) {
         let Some(number) = self.session(pid, &passed) else {
             self.strangers += 1;
             return;
@@ -527,10 +571,7 @@ impl Form {
             return;
         }
         let pending = &mut self.sessions[number].from[side(passed.role)];
-        let place = |plain: usize| match &passed.inside {
-            Some(inside) => inside.start + source_of(&line.bytes[inside.clone()], plain),
-            None => passed.at,
-        };
+        let place = |plain: usize| passed.at + source_of(&passed.inside, plain);
         let mut from = 0;
         while let Some(end) = memchr::memchr(b'\n', &passed.text[from..]).map(|end| from + end) {
             let part = &passed.text[from..end];
