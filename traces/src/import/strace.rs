@@ -10,6 +10,7 @@ use super::{Head, Kind, Lost, Reading, several, starts_initialize};
 use crate::capture::EventKind;
 use crate::event::Role;
 use crate::lines::Line;
+use crate::place::{c_escape, c_offset};
 use crate::scan::{Scanner, white};
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -203,61 +204,11 @@ fn decode(inside: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&inside[at..at + run]);
         at += run;
         if at < inside.len() {
-            let (byte, length) = escaped(&inside[at + 1..]);
+            let (byte, length) = c_escape(&inside[at + 1..]);
             out.push(byte);
             at += 1 + length;
         }
     }
-}
-
-/// The byte that an escape stands for, without its backslash, and how long that is.
-fn escaped(rest: &[u8]) -> (u8, usize) {
-    let Some(&first) = rest.first() else {
-        return (b'\\', 0);
-    };
-    let byte = match first {
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'f' => 0x0C,
-        b'v' => 0x0B,
-        b'a' => 0x07,
-        b'b' => 0x08,
-        b'e' => 0x1B,
-        b'0'..=b'7' => {
-            let digits = rest
-                .iter()
-                .take(3)
-                .take_while(|byte| matches!(byte, b'0'..=b'7'));
-            let length = digits.clone().count();
-            let value = digits.fold(0_u32, |value, digit| value * 8 + u32::from(digit - b'0'));
-            return (value as u8, length);
-        }
-        b'x' => {
-            let digits = rest[1..]
-                .iter()
-                .take(2)
-                .take_while(|byte| byte.is_ascii_hexdigit());
-            let length = digits.count();
-            let text = std::str::from_utf8(&rest[1..1 + length]).unwrap_or_default();
-            return (u8::from_str_radix(text, 16).unwrap_or(b'x'), 1 + length);
-        }
-        other => other,
-    };
-    (byte, 1)
-}
-
-/// Where the byte of the plain text stands in the string.
-fn source_of(inside: &[u8], plain: usize) -> usize {
-    let (mut at, mut left) = (0, plain);
-    while at < inside.len() && left > 0 {
-        at += match inside[at] {
-            b'\\' => 1 + escaped(&inside[at + 1..]).1,
-            _ => 1,
-        };
-        left -= 1;
-    }
-    at
 }
 
 /// What one side has sent and no line end has ended yet.
@@ -267,8 +218,17 @@ struct Pending {
     /// The line and the byte of it where that begins.
     line: u64,
     at: usize,
+    /// How it stands there, where it stands in one string.
+    inside: Option<Vec<u8>>,
     /// The rest of a frame that was cut is still to come.
     is_in_cut: bool,
+}
+
+/// Where a part of a frame stands.
+struct Part {
+    line: u64,
+    at: usize,
+    inside: Vec<u8>,
 }
 
 /// A server in the trace: one process, or several that share its pipes.
@@ -459,7 +419,10 @@ impl Form {
         let next_ms = match time(next, at).0 {
             Time::None => None,
             // A look ahead: the clock goes on when the line is read.
-            Time::OfDay(ms) => Some(self.clock.clone().at(ms)),
+            Time::OfDay(ms) => {
+                let mut clock = self.clock;
+                Some(clock.at(ms))
+            }
             Time::Since(ms) => Some(ms),
         };
         if let Some(next_ms) = next_ms.filter(|ms| *ms >= held.t_ms.saturating_add(WAITED_MS)) {
@@ -571,12 +534,31 @@ impl Form {
             return;
         }
         let pending = &mut self.sessions[number].from[side(passed.role)];
-        let place = |plain: usize| passed.at + source_of(&passed.inside, plain);
+        // Places in the plain text and in the string, which go on together.
+        let (mut plain, mut source) = (0, 0);
+        let mut part_of = |from: usize, end: usize| {
+            source += c_offset(
+                passed.inside.get(source..).unwrap_or_default(),
+                from - plain,
+            );
+            let begin = source;
+            source += c_offset(passed.inside.get(source..).unwrap_or_default(), end - from);
+            plain = end;
+            Part {
+                line: passed.line,
+                at: passed.at + begin,
+                inside: passed
+                    .inside
+                    .get(begin..source)
+                    .unwrap_or_default()
+                    .to_vec(),
+            }
+        };
         let mut from = 0;
         while let Some(end) = memchr::memchr(b'\n', &passed.text[from..]).map(|end| from + end) {
             let part = &passed.text[from..end];
             if !pending.skips(part, &mut self.scanner) {
-                pending.add(part, passed.line, || place(from));
+                pending.add(part, || part_of(from, end));
                 out.extend(pending.take(passed.role, t_ms, true, None, &session, &mut self.kept));
             }
             pending.is_in_cut = false;
@@ -587,7 +569,7 @@ impl Form {
         if pending.skips(rest, &mut self.scanner) && !(rest.is_empty() && is_cut) {
             return;
         }
-        pending.add(rest, passed.line, || place(from));
+        pending.add(rest, || part_of(from, passed.text.len()));
         let is_long = pending.text.len() > FRAME_BYTES_MAX;
         if is_cut || is_long {
             let missing = passed.size - passed.text.len();
@@ -656,10 +638,16 @@ fn is_whole(text: &[u8], scanner: &mut Scanner) -> bool {
 }
 
 impl Pending {
-    fn add(&mut self, part: &[u8], line: u64, at: impl FnOnce() -> usize) {
+    fn add(&mut self, part: &[u8], place: impl FnOnce() -> Part) {
+        if part.is_empty() {
+            return;
+        }
         if self.text.is_empty() {
-            self.line = line;
-            self.at = at();
+            let place = place();
+            (self.line, self.at) = (place.line, place.at);
+            self.inside = Some(place.inside).filter(|inside| !inside.is_empty());
+        } else {
+            self.inside = None;
         }
         self.text.extend_from_slice(part);
     }
@@ -685,9 +673,16 @@ impl Pending {
         }
         let start = kept.len();
         kept.extend_from_slice(&text);
-        let text = Text::Kept {
-            text: start..kept.len(),
-            at: self.at,
+        let text = start..kept.len();
+        let at = self.at;
+        let text = match self.inside.take() {
+            Some(inside) => {
+                let begin = kept.len();
+                kept.extend_from_slice(&inside);
+                let inside = begin..kept.len();
+                Text::C { text, inside, at }
+            }
+            None => Text::Kept { text, at },
         };
         let told = Told::Frame {
             from,
