@@ -149,6 +149,14 @@ fn an_answer_to_nothing_is_found_in_every_form() {
             line == lines || name == "strace.txt" && line == lines - 1,
             "{name}: {line}"
         );
+        // Where the frame stands there as it was, the finding points at the id.
+        let is_made = matches!(name, "mcp-remote-debug.log" | "python-sdk-http.log");
+        let text = changed.lines().nth(line as usize - 1).expect("a line");
+        let column = finding["column"].as_u64().expect("a column") as usize;
+        assert!(
+            is_made || text[column - 1..].starts_with('9'),
+            "{name}: {column}: {text}"
+        );
     }
 }
 
@@ -171,6 +179,28 @@ fn what_cannot_be_checked_is_refused_with_a_hint() {
         let ran = mcpsim(&samples(), &["check", name]).ends(2);
         assert!(ran.err.contains("which cannot be checked"), "{}", ran.err);
         assert!(ran.err.contains(hint), "{}", ran.err);
+    }
+}
+
+/// A server that says hello on its standard output is told so, where the log keeps the line.
+#[test]
+fn what_is_no_frame_is_the_servers_doing() {
+    let here = folder();
+    let log = fs::read_to_string(samples().join("supergateway.log")).expect("a sample");
+    write(
+        here.path(),
+        "gateway",
+        format!("{log}[supergateway] Child non-JSON: hello\n").as_bytes(),
+    );
+    let log = fs::read_to_string(samples().join("strace.txt")).expect("a sample");
+    let line = "4711  09:15:00.950000 write(1, \"hello\\n\", 6) = 6\n";
+    write(here.path(), "strace", format!("{log}{line}").as_bytes());
+    for name in ["gateway", "strace"] {
+        let ran = mcpsim(here.path(), &["check", "--format", "json", name]);
+        let report = ran.json();
+        let found = found(&report["files"][0]);
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        assert!(found[0].contains(" server "), "{name}: {found:?}");
     }
 }
 

@@ -96,13 +96,14 @@ pub const FORMATS: &[Format] = &[
     refused::MITMPROXY,
     refused::HTML,
     refused::OTLP,
+    arrow::FORMAT,
+    bare::FORMAT,
+    // What has frames as well is read for these.
     refused::CURSOR,
     refused::PYTHON_STDIO,
     refused::RMCP,
     refused::CLAUDE_CODE,
     refused::SESSION_AUDIT,
-    arrow::FORMAT,
-    bare::FORMAT,
 ];
 
 /// So much of a file is looked at to tell what it is.

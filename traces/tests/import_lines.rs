@@ -258,7 +258,7 @@ fn the_same_session_is_read_from_every_sample() {
     let lines = Lost::LINES;
     let anew = Lost::RAW | Lost::LINES;
     for (name, begin_ms, lost) in [
-        ("supergateway.log", None, Lost::TIME | lines),
+        ("supergateway.log", None, Lost::TIME),
         ("strace.txt", Some(OF_DAY_MS), nothing),
         ("mcp-rec.jsonl", Some(BEGIN_MS), anew),
         ("mcp-vcr.ndjson", Some(BEGIN_MS), anew),
@@ -361,9 +361,11 @@ fn supergateway_says_what_it_could_not_write() {
     let text = "[supergateway] SSE → Child (session a): {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n\
                 [supergateway] Child → SSE: {\n  jsonrpc: '2.0',\n  id: 1,\n  result: {}\n}\n\
                 [supergateway] Child → SSE: { jsonrpc: '2.0', method: 'x' }\n\
+                [supergateway] Child non-JSON: server ready\n\
                 [supergateway] Child exited: code=1, signal=null\n";
     let all = read(text);
-    assert_eq!(all.counts(), [1, 0]);
+    assert_eq!(all.counts(), [1, 1]);
+    assert_eq!(all.frames[1].text, "server ready");
     assert!(all.lost.has(Lost::FRAMES));
     assert_eq!(all.events, [(EventKind::Exit, Some(Role::Server), Some(1))]);
     assert!(

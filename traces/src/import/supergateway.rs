@@ -12,12 +12,15 @@ pub(super) const FORMAT: super::Format = super::Format {
     name: "supergateway",
     what: "a log of supergateway",
     found: "what the gateway writes to its standard output",
-    lost: Lost::TIME.with(Lost::LINES),
+    lost: Lost::TIME,
     hint: "frames that it writes as JavaScript objects, not as JSON, cannot be read",
     is_read: true,
     recognises: |head| head.any(|line| message(line).is_some()),
     kind: Kind::Supergateway,
 };
+
+/// What stands before a line of the server that the gateway could not pass on.
+const NO_JSON: &[u8] = b"[supergateway] Child non-JSON: ";
 
 /// Who sent the frame that the line tells of, and where it begins.
 fn message(line: &[u8]) -> Option<(Role, usize)> {
@@ -55,6 +58,12 @@ impl super::Form for Form {
                 *status = exit_status(bytes);
             }
             out.push_back(entry);
+            return Ok(());
+        }
+        if let Some(text) = bytes.strip_prefix(NO_JSON) {
+            let at = bytes.len() - text.len();
+            let end = at + text.trim_ascii_end().len();
+            out.push_back(Entry::frame(Role::Server, None, Text::Here(at..end)));
             return Ok(());
         }
         let Some((role, at)) = message(bytes) else {
