@@ -10,12 +10,26 @@ use crate::lines::{Line, LineReader, ReadError};
 use crate::lost::Lost;
 use crate::recording::Recording;
 
+mod arrow;
+mod bare;
 mod claude_desktop;
 mod entry;
 mod json_lines;
+mod mcp_rec;
+mod mcp_remote;
 mod mcp_trace;
+mod mcp_vcr;
+mod mcp_vcr_yaml;
 mod mcpsnoop;
 pub mod pair;
+pub mod pattern;
+mod python;
+mod python_http;
+mod refused;
+mod sender;
+mod snoop_text;
+mod strace;
+mod supergateway;
 mod tags;
 mod time;
 mod vscode;
@@ -49,6 +63,16 @@ enum Kind {
     McpTrace,
     Mcpsnoop,
     Tags,
+    Supergateway,
+    Strace,
+    McpRec,
+    McpVcr,
+    McpVcrYaml,
+    SnoopText,
+    McpRemote,
+    PythonHttp,
+    Arrow,
+    Bare,
     None,
 }
 
@@ -60,6 +84,27 @@ pub const FORMATS: &[Format] = &[
     mcp_trace::FORMAT,
     mcpsnoop::FORMAT,
     tags::FORMAT,
+    supergateway::FORMAT,
+    strace::FORMAT,
+    mcp_rec::FORMAT,
+    mcp_vcr::FORMAT,
+    mcp_vcr_yaml::FORMAT,
+    snoop_text::FORMAT,
+    mcp_remote::FORMAT,
+    python_http::FORMAT,
+    refused::PCAP,
+    refused::SQLITE,
+    refused::MITMPROXY,
+    refused::HTML,
+    refused::OTLP,
+    arrow::FORMAT,
+    bare::FORMAT,
+    // What has frames as well is read for these.
+    refused::CURSOR,
+    refused::PYTHON_STDIO,
+    refused::RMCP,
+    refused::CLAUDE_CODE,
+    refused::SESSION_AUDIT,
 ];
 
 /// So much of a file is looked at to tell what it is.
@@ -68,7 +113,6 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// The beginning of a file.
 pub(crate) struct Head<'a> {
     /// Its first bytes, without a byte order mark.
-    #[expect(dead_code, reason = "for forms that are no lines")]
     pub(crate) bytes: &'a [u8],
     /// Its first lines, without their ends; the last may be cut.
     pub(crate) lines: Vec<&'a [u8]>,
@@ -113,12 +157,60 @@ impl Format {
             Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
             Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
             Kind::Tags => log(self, lines, tags::Form),
+            Kind::Supergateway => log(self, lines, supergateway::Form::default()),
+            Kind::Strace => log(self, lines, strace::Form::default()),
+            Kind::McpRec => log(self, lines, mcp_rec::Form::default()),
+            Kind::McpVcr => log(self, lines, mcp_vcr::Form::default()),
+            Kind::McpVcrYaml => log(self, lines, mcp_vcr_yaml::Form::default()),
+            Kind::SnoopText => log(self, lines, snoop_text::Form::default()),
+            Kind::McpRemote => log(self, lines, mcp_remote::Form::default()),
+            Kind::PythonHttp => log(self, lines, python_http::Form::default()),
+            Kind::Arrow => {
+                let mut lines = lines;
+                let form = arrow::Form::new(lines.peek(HEAD_BYTES)?);
+                log(self, lines, form)
+            }
+            Kind::Bare => log(self, lines, bare::Form::default()),
             Kind::None => {
-                let message = format!("this is {}, which has no frames: {}", self.what, self.hint);
+                let message = format!(
+                    "this is {}, which cannot be checked: {}",
+                    self.what, self.hint
+                );
                 return Err(Wrong::new(0, message).on(1).into());
             }
         })
     }
+}
+
+/// So many of something, with the right words.
+fn several(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("one {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
+/// Lines that tell nothing.
+fn passed_over(count: u64) -> String {
+    match count {
+        1 => "one line has no frame and was passed over".to_owned(),
+        count => format!("{count} lines have no frame and were passed over"),
+    }
+}
+
+/// Several sessions are in a log that does not tell their frames apart.
+fn mixed(begun: u64) -> String {
+    format!("{begun} sessions began in it, and it does not tell whose a frame is")
+}
+
+/// Whether a text has the request that a session begins with; looked at without parsing.
+fn starts_initialize(text: &[u8]) -> bool {
+    let name = b"\"initialize\"";
+    memchr::memmem::find_iter(text, name).any(|at| {
+        let before = text[..at].trim_ascii_end();
+        let before = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+        before.is_some_and(|before| before.ends_with(b"\"method\""))
+    })
 }
 
 fn log<R: Read + 'static, F: Form + 'static>(

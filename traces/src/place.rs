@@ -20,6 +20,10 @@ enum Written<'a> {
     Verbatim,
     /// As the inside of a JSON string.
     Json(&'a [u8]),
+    /// As the inside of a string of C.
+    C(&'a [u8]),
+    /// Over several lines, whose ends are blanks in the frame.
+    Rows(&'a [u8]),
     /// In another way: only the beginning is known.
     Somewhere,
 }
@@ -37,6 +41,19 @@ impl<'a> Origin<'a> {
         Origin { at, form }
     }
 
+    /// As the inside of a string of C, which begins at that byte of the line.
+    pub fn c(at: usize, inside: &'a [u8]) -> Origin<'a> {
+        let form = Written::C(inside);
+        Origin { at, form }
+    }
+
+    /// Over several lines: so they stand there, from that byte of the first one on, with their ends, each of which is one
+    /// byte of the frame.
+    pub fn rows(at: usize, rows: &'a [u8]) -> Origin<'a> {
+        let form = Written::Rows(rows);
+        Origin { at, form }
+    }
+
     /// In a way that is not known here, from that byte on.
     pub fn somewhere(at: usize) -> Origin<'a> {
         let form = Written::Somewhere;
@@ -49,15 +66,22 @@ impl<'a> Origin<'a> {
         match self.form {
             Written::Somewhere => (0, column(0)),
             Written::Json(inside) => (0, column(source_offset(inside, byte))),
-            Written::Verbatim => {
-                let before = &text[..byte.min(text.len())];
-                match memchr::memrchr(b'\n', before) {
-                    None => (0, column(byte)),
-                    Some(last) => {
-                        let lines = memchr::memchr_iter(b'\n', before).count();
-                        (lines as u64, (byte - last) as u64)
-                    }
-                }
+            Written::C(inside) => (0, column(c_offset(inside, byte))),
+            Written::Verbatim => self.below(text, byte),
+            Written::Rows(rows) => self.below(rows, byte),
+        }
+    }
+}
+
+impl Origin<'_> {
+    /// So many lines below the first one, and in which column, a byte of that text stands.
+    fn below(&self, text: &[u8], byte: usize) -> (u64, u64) {
+        let before = &text[..byte.min(text.len())];
+        match memchr::memrchr(b'\n', before) {
+            None => (0, (self.at + byte + 1) as u64),
+            Some(last) => {
+                let lines = memchr::memchr_iter(b'\n', before).count();
+                (lines as u64, (byte - last) as u64)
             }
         }
     }
@@ -158,6 +182,56 @@ fn source_offset(inner: &[u8], plain: usize) -> usize {
         left -= stands_for.len();
     }
     source
+}
+
+/// The byte that an escape of C stands for, without its backslash, and how long that is.
+pub(crate) fn c_escape(rest: &[u8]) -> (u8, usize) {
+    let Some(&first) = rest.first() else {
+        return (b'\\', 0);
+    };
+    let byte = match first {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'f' => 0x0C,
+        b'v' => 0x0B,
+        b'a' => 0x07,
+        b'b' => 0x08,
+        b'e' => 0x1B,
+        b'0'..=b'7' => {
+            let digits = rest
+                .iter()
+                .take(3)
+                .take_while(|byte| matches!(byte, b'0'..=b'7'));
+            let length = digits.clone().count();
+            let value = digits.fold(0_u32, |value, digit| value * 8 + u32::from(digit - b'0'));
+            return (value as u8, length);
+        }
+        b'x' => {
+            let digits = rest[1..]
+                .iter()
+                .take(2)
+                .take_while(|byte| byte.is_ascii_hexdigit());
+            let length = digits.count();
+            let text = std::str::from_utf8(&rest[1..1 + length]).unwrap_or_default();
+            return (u8::from_str_radix(text, 16).unwrap_or(b'x'), 1 + length);
+        }
+        other => other,
+    };
+    (byte, 1)
+}
+
+/// Where a byte of the plain text stands in the inside of a string of C.
+pub(crate) fn c_offset(inside: &[u8], plain: usize) -> usize {
+    let (mut at, mut left) = (0, plain);
+    while at < inside.len() && left > 0 {
+        at += match inside[at] {
+            b'\\' => 1 + c_escape(&inside[at + 1..]).1,
+            _ => 1,
+        };
+        left -= 1;
+    }
+    at
 }
 
 /// How long the escape is that the bytes begin with: a pair of surrogates is one.

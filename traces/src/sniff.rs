@@ -75,12 +75,10 @@ const ACCEPTED: &str = "accepted are traces, whose first line is {\"mcpsim_trace
      whose lines are {\"dir\":\"c2s\",\"raw\":\"…\"}, and the logs that `mcpsim list formats` names";
 
 /// How files begin that people have and that are no text.
-const MAGICS: [(&[u8], &str); 7] = [
+const MAGICS: [(&[u8], &str); 5] = [
     (b"\x1F\x8B", "gzip: unpack it first"),
     (b"\x28\xB5\x2F\xFD", "zstd: unpack it first"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
-    (b"\xD4\xC3\xB2\xA1", "a packet capture (pcap)"),
-    (b"\xA1\xB2\xC3\xD4", "a packet capture (pcap)"),
     (b"\xFF\xFE", "UTF-16: save it as UTF-8"),
     (b"\xFE\xFF", "UTF-16: save it as UTF-8"),
 ];

@@ -31,6 +31,9 @@ const OF_DIRECTION: &[&str] = &[
     "request-wrong-direction",
 ];
 
+/// Rules of the life cycle that look into params or results all the same.
+const OF_PAYLOAD: &[&str] = &["initialize-result", "request-timeout-cancel"];
+
 /// Rules that hold a response against its request, wherever each was among the frames of the other side.
 const WITHOUT_ORDER: &[&str] = &[
     "corr-every-request-answered",
@@ -80,7 +83,7 @@ pub fn needed(rule: &Rule, lost: Lost) -> Lost {
     needs(Lost::ORDER, !is_of(WITHOUT_ORDER) && !is_of_side);
     needs(Lost::DIRECTION, is_of(OF_DIRECTION));
     needs(Lost::IDS, looks_at_ids(rule.category));
-    needs(Lost::PAYLOAD, !needs_no_payload(rule));
+    needs(Lost::PAYLOAD, !needs_no_payload(rule) || is_of(OF_PAYLOAD));
     needs(
         Lost::HTTP,
         rule.category == Category::TransportHttp && rule.needs == Needs::Transport,
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn lists_name_rules() {
-        for list in [OF_BYTES, OF_TIME, OF_DIRECTION, WITHOUT_ORDER] {
+        for list in [OF_BYTES, OF_TIME, OF_DIRECTION, OF_PAYLOAD, WITHOUT_ORDER] {
             assert!(list.is_sorted());
             for id in list {
                 assert!(rule(id).is_some(), "{id}");

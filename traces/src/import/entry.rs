@@ -51,8 +51,19 @@ pub(crate) enum Text {
     /// In the line, as they were.
     Here(Range<usize>),
     /// In what the importer keeps, decoded in another way from the line, where they begin at that byte.
-    #[expect(dead_code, reason = "for forms with escapes of their own")]
     Kept { text: Range<usize>, at: usize },
+    /// In what the importer keeps, and beside it how it stands in the line, from that byte on, as a string of C.
+    C {
+        text: Range<usize>,
+        inside: Range<usize>,
+        at: usize,
+    },
+    /// Over several lines, of which the importer keeps what they say, and as many bytes of how they stand there.
+    Rows {
+        text: Range<usize>,
+        rows: Range<usize>,
+        at: usize,
+    },
     /// In the line as the inside of a JSON string, decoded into what the importer keeps.
     Json {
         text: Range<usize>,
@@ -112,6 +123,8 @@ impl Entry {
                 let (raw, place) = match text {
                     Text::Here(at) => (&line[at.clone()], Origin::verbatim(at.start)),
                     Text::Kept { text, at } => (&kept[text], Origin::somewhere(at)),
+                    Text::C { text, inside, at } => (&kept[text], Origin::c(at, &kept[inside])),
+                    Text::Rows { text, rows, at } => (&kept[text], Origin::rows(at, &kept[rows])),
                     Text::Json { text, inside } => {
                         (&kept[text], Origin::json(inside.start, &line[inside]))
                     }

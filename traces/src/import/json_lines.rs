@@ -4,10 +4,22 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Reading;
+use super::entry::Text;
 use super::time::stamp;
 use crate::file::json::Wrong;
 use crate::lines::Line;
 use crate::scan::{Scanner, unescape, white};
+
+/// The members of those names, where the line is a whole object.
+pub(crate) fn members_of<'a, const N: usize>(
+    line: &'a [u8],
+    names: &[&[u8]; N],
+) -> Option<Members<'a, N>> {
+    let first = white(line, 0);
+    let is_object = line.get(first) == Some(&b'{');
+    let members = || Members::of(line, first, names, &mut Scanner::new()).ok();
+    is_object.then(members).flatten()
+}
 
 /// The members of an object that have a meaning for the importer, in the order in which it names them. What stands there twice
 /// is taken from the first.
@@ -96,6 +108,19 @@ impl<'a, const N: usize> Members<'a, N> {
     pub(crate) fn time(&self, place: usize) -> Option<u64> {
         let inner = self.raw(place)?.strip_prefix(b"\"")?;
         Some(stamp(inner)?.ms)
+    }
+
+    /// The frame that it is: as it stands there, or the inside of a string for what was no JSON on the wire.
+    pub(crate) fn payload(&self, place: usize, kept: &mut Vec<u8>) -> Option<Text> {
+        let span = self.span(place)?;
+        if self.line[span.start] != b'"' {
+            return Some(Text::Here(span));
+        }
+        kept.clear();
+        let inside = span.start + 1..span.end - 1;
+        unescape(&self.line[inside.clone()], kept);
+        let text = 0..kept.len();
+        Some(Text::Json { text, inside })
     }
 
     pub(crate) fn has(&self, place: usize) -> bool {

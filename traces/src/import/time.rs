@@ -58,6 +58,52 @@ pub(crate) fn clock(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     Some((ms, end))
 }
 
+/// Times of day without a date, told one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct DayClock {
+    last: i64,
+    days: i64,
+}
+
+impl DayClock {
+    /// That time of day: where it is earlier than the last one by more than half a day, it is of the next day.
+    pub(crate) fn at(&mut self, of_day: i64) -> u64 {
+        let gone = self.last - of_day;
+        if gone > DAY_MS / 2 {
+            self.days += 1;
+        } else if gone < -DAY_MS / 2 && self.days > 0 {
+            // A line of the day before that comes late.
+            return u64::try_from((self.days - 1) * DAY_MS + of_day).unwrap_or(0);
+        }
+        self.last = of_day;
+        u64::try_from(self.days * DAY_MS + of_day).unwrap_or(0)
+    }
+}
+
+/// The decimal number of seconds that the bytes begin with, in milliseconds, and how long it is.
+pub(crate) fn seconds(bytes: &[u8]) -> Option<(u64, usize)> {
+    let whole = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    if whole == 0 || whole > 15 {
+        return None;
+    }
+    let digits = std::str::from_utf8(&bytes[..whole]).ok()?;
+    let mut ms = digits.parse::<u64>().ok()? * 1000;
+    let mut end = whole;
+    if bytes.get(end) == Some(&b'.') {
+        end += 1;
+        let mut unit = 100;
+        while let Some(digit) = bytes.get(end).filter(|byte| byte.is_ascii_digit()) {
+            ms += u64::from(digit - b'0') * unit;
+            unit /= 10;
+            end += 1;
+        }
+    }
+    Some((ms, end))
+}
+
 /// How far the zone is ahead of UTC, where one stands there, and where it ends.
 fn zone(bytes: &[u8], at: usize) -> (Option<i64>, usize) {
     let sign = match bytes.get(at) {

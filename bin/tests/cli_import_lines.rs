@@ -1,0 +1,213 @@
+//! `mcpsim check` on logs of other programs that come line by line: nothing is found in sessions that are valid, what is wrong
+//! is found where it stands, and what cannot be checked is refused with what to do instead.
+#![cfg(feature = "cli")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{folder, mcpsim, mcpsim_reading, write};
+use serde_json::Value;
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/logs")
+}
+
+/// What the report says of the file.
+fn check(name: &str, code: i32) -> Value {
+    let ran = mcpsim(&samples(), &["check", "--format", "json", name]).ends(code);
+    ran.json()["files"][0].clone()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Each finding: rule, blame, line and column.
+fn found(file: &Value) -> Vec<String> {
+    let one = |finding: &Value| {
+        let (rule, blame) = (&finding["rule"], &finding["blame"]);
+        let words = [rule, blame].map(|word| word.as_str().unwrap_or_default());
+        format!(
+            "{} {} {}:{}",
+            words[0], words[1], finding["line"], finding["column"]
+        )
+    };
+    list(&file["findings"]).iter().map(one).collect()
+}
+
+#[test]
+fn nothing_is_found_in_a_valid_session() {
+    for (name, format) in [
+        ("supergateway.log", "supergateway"),
+        ("strace.txt", "strace"),
+        ("mcp-rec.jsonl", "mcp-rec"),
+        ("mcp-vcr.ndjson", "mcp-vcr"),
+        ("arrow-text.log", "arrow"),
+        ("mcp-remote-debug.log", "mcp-remote"),
+        ("python-sdk-http.log", "python-sdk-http"),
+        ("bare.ndjson", "bare"),
+    ] {
+        let file = check(name, 0);
+        assert_eq!(file["format"], format, "{name}");
+        assert_eq!(file["frames"], 13, "{name}");
+        assert_eq!(found(&file), [""; 0], "{name}");
+        assert_eq!(list(&file["errors"]).len(), 0, "{name}");
+        let known = if format == "mcp-remote" { 0 } else { 1 };
+        assert_eq!(list(&file["revisions"]).len(), known, "{name}");
+    }
+}
+
+#[test]
+fn what_is_to_be_found_stands_where_it_stands() {
+    let calls_what_is_not_there = |call: &str, answer: &str| {
+        vec![
+            format!("tool-call-unlisted client {call}"),
+            format!("unknown-tool-error server {answer}"),
+        ]
+    };
+    for (name, frames, expected) in [
+        ("supergateway-real.log", 12, vec![]),
+        ("strace-real.txt", 9, vec![]),
+        ("mcp-remote-debug-real.log", 19, vec![]),
+        ("python-sdk-http-real.log", 11, vec![]),
+        (
+            "mcp-rec-real.jsonl",
+            21,
+            calls_what_is_not_there("18:122", "19:71"),
+        ),
+        (
+            "mcp-vcr-real.ndjson",
+            21,
+            calls_what_is_not_there("19:100", "20:49"),
+        ),
+        (
+            "mcp-snoop-real.log",
+            21,
+            calls_what_is_not_there("606:13", "613:13"),
+        ),
+    ] {
+        let file = check(name, 0);
+        assert_eq!(file["frames"], frames, "{name}");
+        assert_eq!(found(&file), expected, "{name}");
+    }
+}
+
+/// A server that answers with the wrong id, and a notification that is answered, in every form.
+#[test]
+fn an_answer_to_nothing_is_found_in_every_form() {
+    let here = folder();
+    for (name, from, to) in [
+        (
+            "supergateway.log",
+            "\"id\":3,\"result\"",
+            "\"id\":9,\"result\"",
+        ),
+        (
+            "strace.txt",
+            "\\\"id\\\":3,\\\"result\\\"",
+            "\\\"id\\\":9,\\\"result\\\"",
+        ),
+        (
+            "mcp-rec.jsonl",
+            "\"id\": 3, \"result\"",
+            "\"id\": 9, \"result\"",
+        ),
+        (
+            "mcp-vcr.ndjson",
+            "\"id\": 3, \"result\"",
+            "\"id\": 9, \"result\"",
+        ),
+        (
+            "arrow-text.log",
+            "\"id\":3,\"result\"",
+            "\"id\":9,\"result\"",
+        ),
+        (
+            "mcp-remote-debug.log",
+            "{\"id\":3,\"result\"",
+            "{\"id\":9,\"result\"",
+        ),
+        ("python-sdk-http.log", "id=3, result", "id=9, result"),
+    ] {
+        let log = fs::read_to_string(samples().join(name)).expect(name);
+        let changed = log.replace(from, to);
+        assert_ne!(log, changed, "{name}");
+        write(here.path(), name, changed.as_bytes());
+        let ran = mcpsim(here.path(), &["check", "--format", "json", name]).ends(1);
+        let report = ran.json();
+        let file = &report["files"][0];
+        let lines = log.lines().count() as u64;
+        let finding = list(&file["findings"])
+            .iter()
+            .find(|finding| finding["rule"] == "response-unknown-id");
+        let finding = finding.unwrap_or_else(|| panic!("{name}: {:?}", found(file)));
+        assert_eq!(finding["blame"], "server", "{name}");
+        let line = finding["line"].as_u64().expect("a line");
+        assert!(
+            line == lines || name == "strace.txt" && line == lines - 1,
+            "{name}: {line}"
+        );
+        // Where the frame stands there as it was, the finding points at the id.
+        let is_made = matches!(name, "mcp-remote-debug.log" | "python-sdk-http.log");
+        let text = changed.lines().nth(line as usize - 1).expect("a line");
+        let column = finding["column"].as_u64().expect("a column") as usize;
+        assert!(
+            is_made || text[column - 1..].starts_with('9'),
+            "{name}: {column}: {text}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_checked_is_refused_with_a_hint() {
+    for (name, hint) in [
+        ("cursor-mcp.log", "put a recorder"),
+        (
+            "python-sdk-stdio.log",
+            "record the server's standard streams",
+        ),
+        (
+            "python-sdk-stdio-real.log",
+            "record the server's standard streams",
+        ),
+        ("claude-code.jsonl", "put a recorder"),
+        ("mcp-session-audit.jsonl", "not who sent them"),
+        ("http-real.pcap", "mitmdump"),
+    ] {
+        let ran = mcpsim(&samples(), &["check", name]).ends(2);
+        assert!(ran.err.contains("which cannot be checked"), "{}", ran.err);
+        assert!(ran.err.contains(hint), "{}", ran.err);
+    }
+}
+
+/// A server that says hello on its standard output is told so, where the log keeps the line.
+#[test]
+fn what_is_no_frame_is_the_servers_doing() {
+    let here = folder();
+    let log = fs::read_to_string(samples().join("supergateway.log")).expect("a sample");
+    write(
+        here.path(),
+        "gateway",
+        format!("{log}[supergateway] Child non-JSON: hello\n").as_bytes(),
+    );
+    let log = fs::read_to_string(samples().join("strace.txt")).expect("a sample");
+    let line = "4711  09:15:00.950000 write(1, \"hello\\n\", 6) = 6\n";
+    write(here.path(), "strace", format!("{log}{line}").as_bytes());
+    for name in ["gateway", "strace"] {
+        let ran = mcpsim(here.path(), &["check", "--format", "json", name]);
+        let report = ran.json();
+        let found = found(&report["files"][0]);
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        assert!(found[0].contains(" server "), "{name}: {found:?}");
+    }
+}
+
+/// From standard input it is the same.
+#[test]
+fn a_log_may_come_in() {
+    let log = fs::read(samples().join("strace.txt")).expect("a sample");
+    let ran = mcpsim_reading(&samples(), &["check", "-"], &log).ends(0);
+    assert!(ran.text().contains("nothing found"), "{}", ran.text());
+}
