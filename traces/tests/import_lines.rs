@@ -35,6 +35,7 @@ const SAMPLES: &[(&str, Option<&str>)] = &[
     ("mcp-snoop-real.log", Some("mcp-snoop-text")),
     ("mcp-trace-validator-real.jsonl", Some("mcp-trace")),
     ("mcp-trace-http-real.jsonl", Some("mcp-trace")),
+    ("claude-desktop-hang.log", Some("claude-desktop")),
     ("mcp-trace-validator.jsonl", Some("mcp-trace")),
     ("mcp-vcr-real.ndjson", Some("mcp-vcr")),
     ("mcp-vcr-real.yaml", Some("mcp-vcr-yaml")),
