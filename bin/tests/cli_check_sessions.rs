@@ -245,6 +245,70 @@ fn what_comes_late_for_a_session_is_judged_there() {
     assert_eq!(found, ["http-404-new-session broken client line 23"]);
 }
 
+/// A server that gives no ids: from elsewhere than the client nobody can tell two of its clients apart, and nobody is accused of
+/// what the other one did.
+#[test]
+fn clients_without_ids_are_not_accused_of_each_other() {
+    for vantage in ["between", "server"] {
+        let log = Log::default();
+        let (one, two) = (log.session("one"), log.session("two"));
+        let nameless = |lines: String| {
+            lines
+                .replace("\"mcp-session-id\":\"one\",", "")
+                .replace("\"mcp-session-id\":\"two\",", "")
+                .replace(",\"mcp-session-id\":\"one\"", "")
+                .replace(",\"mcp-session-id\":\"two\"", "")
+        };
+        let lines = nameless(by_turns(&[one.whole(), two.whole()]));
+        assert!(!lines.contains("mcp-session-id"), "{lines}");
+        let (found, file) = found(&lines, vantage);
+        let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+        assert!(broken.is_empty(), "{vantage}: {broken:?}");
+        assert!(
+            file["remarks"].to_string().contains("nothing tells"),
+            "{file}"
+        );
+    }
+}
+
+/// Beside a session with an id, a request that needs none may be another client's: both may use one id.
+#[test]
+fn a_request_beside_a_session_is_perhaps_of_another_client() {
+    let log = Log::default();
+    let one = log.session("one");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "n", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let ask = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}});
+    let result =
+        json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"});
+    let answer = json!({"jsonrpc": "2.0", "id": 7, "result": result});
+    let headers = json!({"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"});
+    let [asked, answered] = log.exchange(ask, headers, 200, json!({}), &answer);
+    let [sent, got] = one.list(7);
+    let lines = [one.whole(), asked, sent, got, answered].concat();
+    for vantage in ["between", "server"] {
+        let (found, _) = found(&lines, vantage);
+        let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+        assert!(broken.is_empty(), "{vantage}: {broken:?}");
+    }
+}
+
+/// Once the client has closed what it writes to, it can begin again only in another session.
+#[test]
+fn a_session_ends_with_what_the_client_closes() {
+    let eof = "{\"event\":\"eof\",\"dir\":\"c2s\"}\n";
+    let session = common::handshake() + &common::ping(2);
+    let lines = session.clone() + eof + &session;
+    for vantage in ["between", "client", "server"] {
+        let (found, file) = found(&lines, vantage);
+        assert_eq!(found, [""; 0], "{vantage}");
+        assert_eq!(file["sessions"].as_array().map(Vec::len), Some(2));
+    }
+}
+
 /// Sessions whose lines come by turns are judged apart, and what is wrong in one of them is found there.
 #[test]
 fn sessions_at_once_are_told_apart() {

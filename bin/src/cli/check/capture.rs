@@ -17,7 +17,7 @@ use crate::cli::replay::read_failure;
 use crate::cli::report::SessionReport;
 use crate::models::rules::lost::needed;
 use crate::models::{
-    LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule, rules,
+    Category, LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule, rules,
 };
 use crate::traces::capture::{
     CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening,
@@ -178,10 +178,13 @@ impl<'a> Sessions<'a> {
                 let Some(event) = log_event(line, event) else {
                     return;
                 };
-                if let LogWhat::Exit { .. } = event.what
-                    && event.by == Role::Server
-                    && line.stream.is_none()
-                {
+                // The server is gone, or the client has closed what it writes to: what comes then is another session.
+                let is_over = match event.what {
+                    LogWhat::Exit { .. } => event.by == Role::Server,
+                    LogWhat::Eof => event.by == Role::Client,
+                    _ => false,
+                };
+                if is_over && line.stream.is_none() {
                     let all: Vec<Name> = match line.session.as_deref() {
                         Some(session) => vec![Name::given(session)],
                         None => self.observers.keys().cloned().collect(),
@@ -291,7 +294,10 @@ impl<'a> Sessions<'a> {
         let (mut findings, hole) = (observer.take_findings(), self.hole);
         let doubtful: BTreeSet<&str> = findings
             .iter_mut()
-            .filter(|finding| rests_on_the_whole(finding, hole, &self.lines))
+            .filter(|finding| {
+                rests_on_the_whole(finding, hole, &self.lines)
+                    || self.routes.is_blurred() && rests_on_others(finding)
+            })
             .map(|finding| {
                 finding.verdict = Verdict::Unsure;
                 finding.rule
@@ -366,6 +372,13 @@ impl<'a> Sessions<'a> {
                 counted(self.shortened, "frame")
             ));
         }
+        if self.routes.is_blurred() {
+            checked.report.remarks.push(
+                "several clients talk to this server, and nothing tells all of them apart: what rests on more than one frame is \
+                 unsure; name the clients in \"session\""
+                    .to_owned(),
+            );
+        }
         if self.opening.vantage.is_none() && self.wanted.vantage.is_none() {
             checked.report.guessed.push("vantage: between".to_owned());
         }
@@ -394,6 +407,20 @@ fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bo
     let line = finding.frames.last().and_then(|&frame| lines.of(frame));
     let is_before = line.is_some_and(|line| line < hole) && finding.rule != "request-unanswered";
     finding.verdict == Verdict::Broken && needs_more && !is_before
+}
+
+/// Whether a finding rests on other frames than its own, which may be another client's: what a result has to hold depends on
+/// the request, and much on the revision.
+fn rests_on_others(finding: &Finding) -> bool {
+    let is_form = |rule: &Rule| {
+        let is_of_any = matches!(
+            rule.category,
+            Category::Envelope | Category::Ids | Category::Batch
+        );
+        rule.needs == Needs::Frame && is_of_any
+    };
+    let needs_more = |rule: &Rule| !is_form(rule) && rule.id != "request-unanswered";
+    finding.verdict == Verdict::Broken && rule(finding.rule).is_none_or(needs_more)
 }
 
 /// A stream's number: 0 where there is no name; names are hashed, since only their equality counts.

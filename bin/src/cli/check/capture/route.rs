@@ -65,9 +65,18 @@ pub(super) struct Routes {
     latest: u32,
     /// Those that share out the requests which speak for themselves.
     lanes: Vec<u32>,
+    /// Some requests may have gone to another session than they are judged in: nothing tells the clients apart.
+    is_blurred: bool,
+    /// How many handshakes began.
+    opened: u32,
 }
 
 impl Routes {
+    /// Whether requests of several clients may be mixed up.
+    pub(super) fn is_blurred(&self) -> bool {
+        self.is_blurred
+    }
+
     /// Whether the exchange belongs to a session.
     pub(super) fn knows(&self, stream: &str) -> bool {
         self.streams.session(stream).is_some()
@@ -178,6 +187,9 @@ impl Sessions<'_> {
         let is_initialize = message.is_some_and(|message| {
             message.kind == Kind::Request && message.method == Method::Initialize
         });
+        if is_initialize && session_id(head).is_none() {
+            self.routes.opened += 1;
+        }
         match session_id(head) {
             Some(id) => {
                 if let Some(name) = self.routes.ids.get(id) {
@@ -210,7 +222,12 @@ impl Sessions<'_> {
             },
             None => match message.filter(|message| self.shares_out(message)) {
                 Some(request) => self.lane(request, line),
-                None => latest,
+                None => {
+                    // The client of an earlier session may go on: its requests look like those of this one.
+                    let is_alone = self.routes.opened < 2 || self.has_one_client();
+                    self.routes.is_blurred |= !is_alone && !self.routes.has_id(&latest);
+                    latest
+                }
             },
         }
     }
@@ -227,6 +244,8 @@ impl Sessions<'_> {
 
     /// A request that speaks for itself, from whichever client: the first session in which its id and its token are free.
     fn lane(&mut self, request: &Message, line: u64) -> Name {
+        // Beside a session with an id it may be another client's.
+        self.routes.is_blurred |= !self.routes.ids.is_empty();
         if self.routes.lanes.is_empty() {
             self.routes.lanes.push(0);
         }
@@ -237,6 +256,7 @@ impl Sessions<'_> {
         if let Some(nth) = self.routes.lanes.iter().find(is_free) {
             return Name::found(*nth);
         }
+        self.routes.is_blurred = true;
         if self.routes.lanes.len() == 1
             && let Some(first) = self.observers.get_mut(&Name::default())
         {
