@@ -59,6 +59,8 @@ pub struct CaptureFrame<'a> {
     pub is_utf8: bool,
     /// Whether an LF was sent after it (`"eol":""` says no).
     pub has_eol: bool,
+    /// Whoever wrote the log laid it out: a line feed in it is white space of theirs, and ended no line on the wire.
+    pub is_laid_out: bool,
     /// Its true size, where a long text was left out: whoever plays it again grows a text to that.
     pub pad_to: Option<u64>,
     /// Its true size, where the end was cut off by whoever wrote the capture.
@@ -518,6 +520,7 @@ impl<'a> Values<'a, '_> {
             // A half of a surrogate pair was refused before.
             is_utf8: spans.raw.is_there(),
             has_eol,
+            is_laid_out: false,
             pad_to: integer(self.text, spans.pad_to)?,
             cut_from_bytes: integer(self.text, spans.cut_from_bytes)?,
         })

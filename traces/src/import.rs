@@ -15,6 +15,8 @@ mod bare;
 mod claude_desktop;
 mod entry;
 mod json_lines;
+mod mcp_cassette;
+mod mcp_debugger;
 mod mcp_rec;
 mod mcp_remote;
 mod mcp_trace;
@@ -33,6 +35,7 @@ mod supergateway;
 mod tags;
 mod time;
 mod vscode;
+mod whole;
 
 use entry::{Entries, Entry};
 
@@ -63,6 +66,7 @@ enum Kind {
     McpTrace,
     Mcpsnoop,
     Tags,
+    McpCassette,
     Supergateway,
     Strace,
     McpRec,
@@ -84,6 +88,8 @@ pub const FORMATS: &[Format] = &[
     mcp_trace::FORMAT,
     mcpsnoop::FORMAT,
     tags::FORMAT,
+    mcp_cassette::FORMAT,
+    mcp_debugger::FORMAT,
     supergateway::FORMAT,
     strace::FORMAT,
     mcp_rec::FORMAT,
@@ -157,6 +163,7 @@ impl Format {
             Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
             Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
             Kind::Tags => log(self, lines, tags::Form),
+            Kind::McpCassette => whole::open(self, lines, mcp_cassette::plan)?,
             Kind::Supergateway => log(self, lines, supergateway::Form::default()),
             Kind::Strace => log(self, lines, strace::Form::default()),
             Kind::McpRec => log(self, lines, mcp_rec::Form::default()),

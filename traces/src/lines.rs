@@ -191,6 +191,21 @@ impl<R: Read> LineReader<R> {
         Ok(&self.buffer[self.start..end])
     }
 
+    /// All of the input, instead of lines; `None` where it is longer than that.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub(crate) fn whole(mut self, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut all = self.buffer;
+        all.truncate(self.filled);
+        all.drain(..self.start);
+        if all.len() <= bytes_max {
+            let room = (bytes_max - all.len()) as u64 + 1;
+            self.input.by_ref().take(room).read_to_end(&mut all)?;
+        }
+        Ok((all.len() <= bytes_max).then_some(all))
+    }
+
     /// The bytes of the line that was given out last; none at the end of the input.
     pub fn last(&self) -> &[u8] {
         self.lent().map_or(&[], |line| line.bytes)

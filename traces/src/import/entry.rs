@@ -120,6 +120,7 @@ impl Entry {
                 has_eol,
                 cut_from_bytes,
             } => {
+                let is_laid_out = matches!(text, Text::Here(_));
                 let (raw, place) = match text {
                     Text::Here(at) => (&line[at.clone()], Origin::verbatim(at.start)),
                     Text::Kept { text, at } => (&kept[text], Origin::somewhere(at)),
@@ -135,6 +136,7 @@ impl Entry {
                     raw,
                     is_utf8: false,
                     has_eol,
+                    is_laid_out,
                     pad_to: None,
                     cut_from_bytes,
                 })

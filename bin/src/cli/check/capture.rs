@@ -154,7 +154,7 @@ impl<'a> Sessions<'a> {
                     return;
                 }
                 // On a pipe a line feed inside the text was the end of a line to whoever read it.
-                let is_piped = line.stream.is_none();
+                let is_piped = line.stream.is_none() && !frame.is_laid_out;
                 let mut from = 0;
                 while let Some(length) =
                     memchr::memchr(b'\n', &frame.raw[from..]).filter(|_| is_piped)

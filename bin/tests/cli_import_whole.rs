@@ -1,0 +1,29 @@
+//! `mcpsim check`: logs of other programs that are one JSON document.
+#![cfg(feature = "cli")]
+
+mod common;
+
+use common::{folder, mcpsim};
+
+fn log(name: &str) -> String {
+    format!("{}/../traces/tests/logs/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn nothing_is_found_in_a_clean_cassette() {
+    for (name, frames) in [("mcp-cassette.json", 13), ("mcp-cassette-real.json", 21)] {
+        let ran = mcpsim(folder().path(), &["check", "--format", "json", &log(name)]).ends(0);
+        let report = ran.json();
+        let file = &report["files"][0];
+        assert_eq!(file["format"], "mcp-cassette");
+        assert_eq!(file["frames"], frames, "{name}");
+        assert_eq!(file["findings"], serde_json::json!([]), "{name}");
+    }
+}
+
+#[test]
+fn an_export_without_ids_is_refused_with_a_hint() {
+    let name = log("mcp-debugger-real.json");
+    let ran = mcpsim(folder().path(), &["check", &name]).ends(2);
+    assert!(ran.err.contains("leaves out the ids"), "{}", ran.err);
+}
