@@ -64,14 +64,16 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    /// The reason, where a reader gains by it.
-    pub(crate) const fn told(self) -> Option<&'static str> {
+    /// The reason in words.
+    pub(crate) const fn told(self) -> &'static str {
         match self {
-            Why::Large => Some("it is too large"),
-            Why::Circle => Some("its `$ref` goes in a circle that consumes nothing"),
-            Why::Complex => Some("it is nested or branches too far"),
-            Why::Dialect => Some("its `$schema` is a dialect that is not known here"),
-            Why::Elsewhere | Why::Digits | Why::Unusable => None,
+            Why::Large => "it is too large",
+            Why::Circle => "its `$ref` goes in a circle that consumes nothing",
+            Why::Complex => "it is nested or branches too far",
+            Why::Dialect => "its `$schema` is a dialect that is not known here",
+            Why::Elsewhere => "it refers to what does not stand in it",
+            Why::Digits => "it has numbers of more digits than are kept here",
+            Why::Unusable => "it has a pattern or a text that cannot be used here",
         }
     }
 }

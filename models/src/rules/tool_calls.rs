@@ -122,9 +122,10 @@ fn called(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         Fit::Unknown(why) => {
             // A schema that is not judged by was told of where it was listed.
             let is_told = deep.listings.is_noted || *input.validity() != Validity::Valid;
-            let Some(because) = why.told().filter(|_| !is_told) else {
+            if is_told {
                 return;
-            };
+            }
+            let because = why.told();
             let text =
                 format!("the object of arguments is not held against the inputSchema: {because}");
             (Verdict::Unsure, Some(Severity::Note), text)

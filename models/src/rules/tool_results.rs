@@ -183,9 +183,10 @@ fn judge(
             part.case(cx, rule, Verdict::Broken, severity, &frames, value, text);
         }
         Fit::Unknown(why) => {
-            let Some(because) = why.told().filter(|_| !deep.listings.is_noted) else {
+            if deep.listings.is_noted {
                 return;
-            };
+            }
+            let because = why.told();
             deep.listings.is_noted = true;
             let text = format!("structuredContent is not held against the outputSchema: {because}");
             let rule = &STRUCTURED_CONTENT_INVALID;

@@ -118,9 +118,10 @@ fn not_judged(
 ) {
     // Outside sessions an unknown dialect gives no verdict at all.
     let is_silent = frame.is_stateless && why == Why::Dialect;
-    let Some(because) = why.told().filter(|_| !is_silent && !deep.listings.is_noted) else {
+    if is_silent || deep.listings.is_noted {
         return;
-    };
+    }
+    let because = why.told();
     deep.listings.is_noted = true;
     let text = format!(
         "the {name} of {} is not judged, nor anything by it: {because}",
