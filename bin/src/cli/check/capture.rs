@@ -90,12 +90,13 @@ pub(crate) fn judge(
 }
 
 /// The sessions of a capture, by name or as the headers of HTTP tell them apart; otherwise it is one session, and after the
-/// exit of the server's program the next handshake, or the next request that needs none, begins another one.
+/// exit of the server's program, or the end of what the client writes, the next handshake, or the next request that needs none,
+/// begins another one.
 struct Sessions<'a> {
     opening: Opening,
     wanted: &'a Wanted,
     observers: BTreeMap<Name, Watched>,
-    /// Sessions whose server's program has ended.
+    /// Sessions whose server's program has ended, or whose client has closed what it writes to.
     exited: BTreeSet<Name>,
     routes: Routes,
     /// What came of sessions that are over.
@@ -304,9 +305,8 @@ impl<'a> Sessions<'a> {
             })
             .collect();
         let lost = self.lost;
-        findings.retain(|finding| {
-            rule(finding.rule).is_none_or(|rule| needed(rule, lost).is_nothing())
-        });
+        let is_decided = |id: &str| rule(id).is_none_or(|rule| needed(rule, lost).is_nothing());
+        findings.retain(|finding| is_decided(finding.rule));
         let outcome = |rule: &Rule| match observer.outcome(rule) {
             Outcome::Broken | Outcome::Kept if !needed(rule, lost).is_nothing() => Outcome::Unsure,
             Outcome::Broken if doubtful.contains(rule.id) => {
@@ -335,7 +335,6 @@ impl<'a> Sessions<'a> {
                 ..account.close(&observer)
             },
         };
-        let is_decided = |id: &str| rule(id).is_none_or(|rule| needed(rule, lost).is_nothing());
         let counted = observer.counted().filter(|(id, _)| is_decided(id));
         for rule in rules().iter().filter(|rule| choice.tells(rule.id)) {
             let open = needed(rule, lost);

@@ -296,7 +296,7 @@ impl Sessions<'_> {
         name
     }
 
-    /// After the server's program has ended, a handshake or a request that speaks for itself goes to another
+    /// After the server's program, or the client's output, has ended, a handshake or a request that speaks for itself goes to another
     /// one, and begins another session.
     pub(super) fn begin_again(&mut self, name: &Name, message: &Message) {
         if self.exited.is_empty() || !begins(message) || !self.exited.remove(name) {
