@@ -345,6 +345,8 @@ pub(crate) struct Rare {
     pub(crate) early_frame: FrameNo,
     /// The batch that held initialize.
     pub(crate) batch_init: Option<FrameNo>,
+    /// Server: initialize came in a batch.
+    pub(crate) init_in_array: bool,
     /// Cancels that fit nothing yet, where a party's own frames have no order.
     pub(crate) early_cancels: Vec<(Key, FrameNo)>,
     /// Answers toward the party to ids that it had not issued.
@@ -1453,7 +1455,7 @@ impl Rare {
         if let Some(run) = &self.run {
             run.encode(encoder);
         }
-        encoder.word(u64::from(self.batch_init.is_some()));
+        encoder.word(u64::from(self.batch_init.is_some()) | u64::from(self.init_in_array) << 1);
         for (id, _) in &self.early_cancels {
             encoder.key(*id);
         }

@@ -194,6 +194,9 @@ impl Part {
             }
             return self.members_by(cx, text);
         }
+        if self.role == Role::Server && self.answers_initialize(text) {
+            return self.opening_answered_by(cx, text);
+        }
         match self.treatment(cx) {
             Treatment::Refused(severity) => self.refused_batch_by(cx, text, severity),
             Treatment::Split => {
@@ -201,6 +204,39 @@ impl Part {
                 self.members_by(cx, text);
             }
             Treatment::Open => self.members_by(cx, text),
+        }
+    }
+
+    /// Whether a member of the array answers initialize, which is open.
+    fn answers_initialize(&self, text: &[u8]) -> bool {
+        let is_open = |id| match self.role {
+            Role::Client => {
+                let own = self.find_own(id).ok().map(|at| &self.own[at]);
+                own.is_some_and(|own| own.method == Method::Initialize && !own.answer.is_some())
+            }
+            Role::Server => {
+                let open = self.find_in(id).ok().map(|at| &self.inn[at]);
+                open.is_some_and(|open| open.method == Method::Initialize)
+            }
+        };
+        let mut is_answered = false;
+        Part::members(text, |_, member| {
+            is_answered |= member.kind.is_response() && is_open(member.id);
+        });
+        is_answered
+    }
+
+    /// The server answers initialize in an array: that a client can read it is not agreed on before it has
+    /// read it. Where the client sent an array to begin with, the fault is its own.
+    fn opening_answered_by(&mut self, cx: &mut Cx<'_>, text: &[u8]) {
+        self.members_by(cx, text);
+        let was_asked_so = self.rare.as_ref().is_some_and(|rare| rare.init_in_array);
+        if !was_asked_so {
+            let severity = self.revision.map_or(Severity::Warning, |_| {
+                BATCH_NOT_IN_REVISION.severity_at(self.revision)
+            });
+            let words = "the answer to initialize stands in an array; it comes alone".to_string();
+            self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[cx.frame], words);
         }
     }
 
@@ -340,10 +376,14 @@ impl Part {
         let contents = Contents::of(text);
         let is_split = match self.treatment(cx) {
             Treatment::Split | Treatment::Open => true,
-            Treatment::Refused(_) => {
-                contents.initialize && self.role == Role::Server && self.revision.is_none()
-            }
+            Treatment::Refused(_) => match self.role {
+                Role::Server => contents.initialize && self.revision.is_none(),
+                Role::Client => self.answers_initialize(text),
+            },
         };
+        if is_split && contents.initialize {
+            self.rare().init_in_array = true;
+        }
         if message.has(Condition::EmptyBatch) || !is_split {
             self.unread();
         }
@@ -387,8 +427,11 @@ impl Part {
                 let severity = revision.map_or(Severity::Warning, |_| {
                     BATCH_NOT_IN_REVISION.severity_at(revision)
                 });
-                let text =
-                    "initialize stands in an array, which the revision does not have; it comes alone".to_string();
+                let why = match revision {
+                    Some(_) => "which the revision does not have",
+                    None => "and no revision is agreed on",
+                };
+                let text = format!("initialize stands in an array, {why}; it comes alone");
                 self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[frame], text);
             }
         }

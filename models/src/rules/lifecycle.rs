@@ -330,6 +330,10 @@ impl Part {
 
     #[cold]
     fn before_answer(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        // In one array with initialize: that array is the fault.
+        if self.rare.as_ref().and_then(|rare| rare.batch_init) == Some(cx.frame) {
+            return;
+        }
         let is_trying = || {
             let mut own = self.own.iter();
             own.any(|own| own.method == Method::Initialize && !own.answer.is_some())
