@@ -103,6 +103,7 @@ impl Part {
         match () {
             // A session may lie before the recording.
             () if self.is(flag::JOINED) || has_session => Era::Session,
+            () if self.is(flag::LATE) => Era::Bare,
             () if is_modern => Era::Stateless,
             () => Era::Bare,
         }
@@ -146,6 +147,12 @@ impl Part {
         }
     }
 
+    /// Whether nothing tells the era of the request of that id, which the party owes an answer.
+    pub(crate) fn owes_of_either_era(&self, id: Key) -> bool {
+        let asked = self.find_in(id).ok().map(|at| self.inn[at].flags);
+        asked.is_some_and(|flags| Part::era_of_asked(flags) == Era::Bare)
+    }
+
     /// The era of the request of that id, as its flags have it.
     fn era_of_asked(flags: u16) -> Era {
         match () {
@@ -164,13 +171,13 @@ impl Part {
         };
         let Some(flags) = asked else {
             return match self.era_of_rest() {
-                Era::Bare if is_newer_answer(cx, message) => Era::Stateless,
+                Era::Bare if is_newer_answer(cx.body, message) => Era::Stateless,
                 era => era,
             };
         };
         match Part::era_of_asked(flags) {
             Era::Stateless | Era::Bare
-                if !self.is(flag::MODERN | flag::FORCED) && is_newer_answer(cx, message) =>
+                if !self.is(flag::MODERN | flag::FORCED) && is_newer_answer(cx.body, message) =>
             {
                 Era::Stateless
             }
@@ -280,7 +287,7 @@ impl Part {
             return;
         }
         let shows = match message.kind {
-            Kind::Result | Kind::Error => is_newer_answer(cx, message),
+            Kind::Result | Kind::Error => is_newer_answer(cx.body, message),
             Kind::Notification => {
                 matches!(
                     message.method,
@@ -453,8 +460,8 @@ pub(crate) fn is_of_any_session(rule: &Rule) -> bool {
 }
 
 /// Whether only a server that knows 2026-07-28 answers so.
-fn is_newer_answer(cx: &Cx<'_>, message: &Message) -> bool {
-    let Some(body) = cx.body else { return false };
+pub(crate) fn is_newer_answer(body: Option<Value<'_>>, message: &Message) -> bool {
+    let Some(body) = body else { return false };
     match message.kind {
         Kind::Error => matches!(message.number, -32022..=-32020),
         Kind::Result => body.get("result").is_some_and(|result| {

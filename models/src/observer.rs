@@ -9,7 +9,7 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 use mcpsim_traces::scan::{Scanner, white};
 use mcpsim_traces::tape::Value;
 
-use crate::era::{Awaits, Era, Light};
+use crate::era::{Awaits, Era, Light, is_newer_answer};
 use crate::foreign::{ForeignVersion, Versions};
 use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
@@ -164,6 +164,8 @@ enum Start {
     Open,
     /// With the session.
     Whole,
+    /// With a request that needs no session, where nobody says that nothing was before it.
+    Late,
     /// In its middle, it seems; the first frame that a whole session could not begin with.
     Joined {
         first: FrameNo,
@@ -321,6 +323,9 @@ impl Observer {
         }
         if self.start != Start::Whole {
             self.judge_start(seen);
+        }
+        if self.start == Start::Late && seen.message.kind == Kind::Result {
+            self.look_back(seen);
         }
         let from = seen.from as usize;
         self.ended[from] = false;
@@ -833,7 +838,8 @@ impl Observer {
         if seen.from == Role::Client && opens {
             // A request that speaks for itself may stand in the middle too.
             return match self.start {
-                Start::Joined { .. } if is_stateless && message.kind == Kind::Request => {}
+                Start::Joined { .. } | Start::Late
+                    if is_stateless && message.kind == Kind::Request => {}
                 _ => self.begin(seen),
             };
         }
@@ -851,31 +857,59 @@ impl Observer {
             (Role::Client, _) => self.server.find_own(message.id).is_ok() || !message.id.is_legal(),
         };
         if !may_begin {
-            self.start = Start::Joined {
-                first: seen.frame,
-                from: seen.from,
-                name: if message.kind.is_response() {
-                    ""
-                } else {
-                    name(message)
-                },
+            let name = match message.kind.is_response() {
+                true => "",
+                false => name(message),
             };
-            for part in [&mut self.client, &mut self.server] {
-                part.set(flag::JOINED);
-                part.settle_era(&mut self.ledger, Light::Handshake);
-            }
+            self.join(seen.frame, seen.from, name);
+        }
+    }
+
+    /// Two that get on with each other without a sign of 2026-07-28 have agreed on a session before.
+    fn look_back(&mut self, seen: &Seen<'_>) {
+        let by = match seen.from {
+            Role::Client => &self.client,
+            Role::Server => &self.server,
+        };
+        if !by.owes_of_either_era(seen.message.id) {
+            return;
+        }
+        let body = match (seen.body, seen.text) {
+            (None, Some(text)) => body_of(&mut self.scanner, text, seen.message),
+            (body, _) => body,
+        };
+        if body.is_some() && !is_newer_answer(body, seen.message) {
+            self.join(seen.frame, seen.from, "");
+        }
+    }
+
+    /// The recording begins in the middle of a session: this frame shows it.
+    fn join(&mut self, first: FrameNo, from: Role, name: &'static str) {
+        self.start = Start::Joined { first, from, name };
+        for part in [&mut self.client, &mut self.server] {
+            part.set(flag::JOINED);
+            part.settle_era(&mut self.ledger, Light::Handshake);
         }
     }
 
     /// The session begins here: what came before it is judged as such.
     fn begin(&mut self, seen: &Seen<'_>) {
-        let start = std::mem::replace(&mut self.start, Start::Whole);
-        self.client.begin();
-        self.server.begin();
-        let is_handshake = seen.message.method == Method::Initialize;
-        if !is_handshake && seen.message.method != Method::ServerDiscover {
-            self.server.rare().first_id = seen.message.id;
-            self.client.rare().first_id = seen.message.id;
+        let method = seen.message.method;
+        let is_handshake = method == Method::Initialize;
+        // A batch is read on its own; a probe comes first by its nature.
+        let is_late = seen.message.kind == Kind::Request
+            && !is_handshake
+            && method != Method::ServerDiscover;
+        let next = if is_late { Start::Late } else { Start::Whole };
+        let start = std::mem::replace(&mut self.start, next);
+        for part in [&mut self.client, &mut self.server] {
+            part.begin();
+            if is_late {
+                part.set(flag::LATE);
+            }
+            if !is_handshake && method != Method::ServerDiscover {
+                part.rare().first_id = seen.message.id;
+            }
         }
         let Start::Joined { first, from, name } = start else {
             return;

@@ -95,6 +95,7 @@ pub(crate) mod flag {
         STRANGE = 25, "The handshake agreed on a version that is not known here.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
         MODERN = 22, "The server has shown that it knows 2026-07-28.";
+        LATE = 26, "The recording begins with a request of 2026-07-28, and a session may have begun before it.";
     }
 }
 

@@ -313,7 +313,7 @@ impl Part {
 
     #[cold]
     fn before_initialize(&mut self, cx: &mut Cx<'_>, message: &Message) {
-        let is_first = !self.is(flag::SPOKE | flag::JOINED | flag::FORCED);
+        let is_first = !self.is(flag::SPOKE | flag::JOINED | flag::FORCED | flag::LATE);
         self.set(flag::SPOKE);
         // Metadata that cannot be read may say that the request stands outside any session.
         if message.has(Condition::MetaNotObject) {
@@ -490,7 +490,7 @@ impl Part {
 
     /// Forgets what was concluded from a beginning that was taken for the middle.
     pub(crate) fn begin(&mut self) {
-        self.flags &= !flag::JOINED;
+        self.flags &= !(flag::JOINED | flag::LATE);
         self.mine = Capabilities::NONE;
         self.init_id = Key::ABSENT;
     }
