@@ -96,7 +96,12 @@ impl Ledger {
     }
 
     #[cold]
-    pub(crate) fn add(&mut self, mut finding: Finding) {
+    pub(crate) fn add(&mut self, finding: Finding) {
+        self.filed(finding);
+    }
+
+    /// Takes a finding; which one it is among those that are kept, if it is.
+    pub(crate) fn filed(&mut self, mut finding: Finding) -> Option<usize> {
         // Whatever was not spelled out where the frame was at hand.
         let waits = finding.waits.iter_mut().map(|wait| &mut wait.request);
         for words in waits.chain([&mut finding.message, &mut finding.knew]) {
@@ -110,9 +115,18 @@ impl Ledger {
             Verdict::Unsure => &mut counts.unsure,
         };
         *count = count.saturating_add(1);
-        if *count <= self.per_rule_max {
+        let is_kept = *count <= self.per_rule_max;
+        is_kept.then(|| {
             self.findings.push(finding);
-        }
+            self.findings.len() - 1
+        })
+    }
+
+    /// A finding of that rule that was certain is so no longer.
+    pub(crate) fn soften(&mut self, rule: &'static str) {
+        let counts = self.counts.entry(rule).or_default();
+        counts.broken = counts.broken.saturating_sub(1);
+        counts.unsure = counts.unsure.saturating_add(1);
     }
 
     /// Whether another finding of that rule would only be counted.

@@ -16,6 +16,7 @@ mod ledger;
 mod monitor;
 mod observer;
 mod opens;
+mod overdue;
 mod part;
 pub mod retold;
 pub mod rules;

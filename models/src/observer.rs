@@ -15,6 +15,7 @@ use crate::hangs::{self, End, Open, Reason, Report, Silence, Stuck};
 use crate::http::{Exchanges, Fate, Scene};
 use crate::ledger::{Cx, Ledger, Outcome, Summary, bit, payload_of};
 use crate::monitor::counted;
+use crate::overdue::Overdue;
 use crate::part::{Mode, Own, Part, Tokens, flag, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 use crate::rules::ids::name;
@@ -204,6 +205,8 @@ pub struct Observer {
     input_ended: u32,
     outlived: bool,
     versions: Versions,
+    /// Requests that the patience ran out on.
+    overdue: Overdue,
 }
 
 /// The last line of a side, of which no end was seen.
@@ -270,6 +273,7 @@ impl Observer {
             input_ended: 0,
             outlived: false,
             versions: Versions::default(),
+            overdue: Overdue::default(),
             options,
         }
     }
@@ -331,6 +335,9 @@ impl Observer {
         self.ended[from] = false;
         if seen.message.kind.is_response() {
             self.is_hung[from] = false;
+        }
+        if !self.overdue.is_empty() {
+            self.answered_late(seen);
         }
         let status = seen.http.and_then(Http::status);
         let mut refused = status.is_some_and(|status| status >= 400);
@@ -822,6 +829,25 @@ impl Observer {
         self.check_ms = next.max(now.saturating_add(patience / 8));
     }
 
+    /// What was reported as missing may come after all.
+    #[cold]
+    fn answered_late(&mut self, seen: &Seen<'_>) {
+        let (ledger, now_ms) = (&mut self.ledger, self.now_ms);
+        let mut answer = |message: &Message| {
+            if message.kind.is_response() {
+                let which = (seen.from, message.id);
+                self.overdue.answered(ledger, which, seen.frame, now_ms);
+            } else if message.method == Method::Cancelled {
+                let which = (seen.from, message.token);
+                self.overdue.cancelled(ledger, which, now_ms);
+            }
+        };
+        match (seen.message.kind, seen.text) {
+            (Kind::Batch, Some(text)) => Part::members(text, |_, member| answer(member)),
+            _ => answer(seen.message),
+        }
+    }
+
     // Beginning.
 
     #[cold]
@@ -897,9 +923,8 @@ impl Observer {
         let method = seen.message.method;
         let is_handshake = method == Method::Initialize;
         // A batch is read on its own; a probe comes first by its nature.
-        let is_late = seen.message.kind == Kind::Request
-            && !is_handshake
-            && method != Method::ServerDiscover;
+        let is_late =
+            seen.message.kind == Kind::Request && !is_handshake && method != Method::ServerDiscover;
         let next = if is_late { Start::Late } else { Start::Whole };
         let start = std::mem::replace(&mut self.start, next);
         for part in [&mut self.client, &mut self.server] {
@@ -1238,8 +1263,13 @@ impl Observer {
         let mut excused = vec![];
         let mut findings = vec![];
         for ((debtor, ..), group) in groups {
-            findings.extend(hangs::finding(&ends, &group, report));
-            self.is_hung[ends[debtor].role as usize] |= is_sure;
+            let role = ends[debtor].role;
+            if let Some(finding) = hangs::finding(&ends, &group, report) {
+                let own = group.iter().map(|stuck| stuck.open.own);
+                let requests: Vec<_> = own.map(|own| (own.id, own.since)).collect();
+                findings.push((finding, role, requests));
+            }
+            self.is_hung[role as usize] |= is_sure;
             excused.extend(
                 group
                     .iter()
@@ -1250,8 +1280,13 @@ impl Observer {
             excused.extend(waiting.map(|open| (open.asker, open.own.id)));
         }
         let reported = !findings.is_empty();
-        for finding in findings {
-            self.ledger.add(finding);
+        for (finding, debtor, requests) in findings {
+            let rule = finding.rule;
+            let nth = self.ledger.filed(finding);
+            if matches!(report.silence, Silence::Within(_)) {
+                self.overdue
+                    .put(&self.ledger, (rule, nth), debtor, requests.into_iter());
+            }
         }
         for (asker, id) in excused {
             let part = if asker == 0 {

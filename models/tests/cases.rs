@@ -182,11 +182,11 @@ fn patience_says_what_is_true_at_that_moment() {
     for (patience_ms, expected) in [
         (
             30_000,
-            "server had not answered tools/call 1 after 30 s (patience)",
+            "server had not answered tools/call 1 after 30 s (patience); the answer came after 39 s",
         ),
         (
             1_500,
-            "server had not answered tools/call 1 after 1500 ms (patience)",
+            "server had not answered tools/call 1 after 1500 ms (patience); the answer came after 39 s",
         ),
     ] {
         let page = format!("## x\n\n```frames vantage=client\n{session}```\nfindings: none\n");

@@ -177,8 +177,8 @@ pub(crate) struct CheckArgs {
     /// Judge by this revision, whatever the traffic negotiated
     #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
     pub(crate) revision: Option<String>,
-    /// How long, in the log's own time, an answer may take before it counts as missing; 0s for ever. Requests that a person may
-    /// have to answer (elicitation, sampling) have as long as they like
+    /// How long, in the log's own time, an answer may take before it counts as missing; 0s for ever. One that comes after that
+    /// was late: unsure, and a warning. Requests that a person may have to answer (elicitation, sampling) have as long as they like
     #[arg(long, default_value = "30s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub(crate) patience: Duration,
     /// From which severity on a broken rule makes the exit code 1
