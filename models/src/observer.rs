@@ -195,6 +195,8 @@ pub struct Observer {
     stderr_full: [bool; 2],
     /// A hang was reported, and the side has answered nothing since.
     is_hung: [bool; 2],
+    /// The server was waited for, and nothing more came.
+    is_stalled: bool,
     finished: bool,
     scanner: Scanner,
     /// Only on http.
@@ -266,6 +268,7 @@ impl Observer {
             ended: [false; 2],
             stderr_full: [false; 2],
             is_hung: [false; 2],
+            is_stalled: false,
             finished: false,
             scanner: Scanner::recording(),
             exchanges: Exchanges::default(),
@@ -333,6 +336,7 @@ impl Observer {
         }
         let from = seen.from as usize;
         self.ended[from] = false;
+        self.is_stalled &= seen.from == Role::Client;
         if seen.message.kind.is_response() {
             self.is_hung[from] = false;
         }
@@ -457,7 +461,11 @@ impl Observer {
                     self.closed_first = Some(event.by);
                 }
             }
-            LogWhat::Stall => {}
+            LogWhat::Stall => {
+                self.is_stalled |= event.by == Role::Server
+                    && event.stream.is_none()
+                    && !self.stderr_full[by];
+            }
         }
         self.end_runs(event.by);
         if !matches!(event.what, LogWhat::Stall) {
@@ -1226,13 +1234,18 @@ impl Observer {
         let mut cx = outside(&mut self.ledger, self.options.server, self.options.link);
         cx.now_ms = self.now_ms;
         self.server.judge_teardown(&mut cx);
-        let has_ended = self.ended != [false; 2];
+        let is_silent = self.is_stalled || self.ended[Role::Server as usize];
         let patience = u32::try_from(self.options.patience_ms).unwrap_or(u32::MAX);
-        match ending {
-            _ if has_ended => {}
-            Ending::Quiet => self.server.judge_acknowledged(&mut cx, 0),
-            _ if patience != 0 => self.server.judge_acknowledged(&mut cx, patience),
-            _ => {}
+        let seen = match (ending, self.closed_first) {
+            (Ending::Quiet, None) => Some(0),
+            // Whoever is left has nobody to acknowledge anything to.
+            (_, Some(Role::Client)) => None,
+            _ if is_silent => Some(0),
+            _ if patience != 0 => Some(patience),
+            _ => None,
+        };
+        if self.closed_first != Some(Role::Client) {
+            self.server.judge_acknowledged(&mut cx, seen);
         }
     }
 

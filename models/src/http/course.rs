@@ -153,7 +153,7 @@ impl Exchanges {
                 return;
             }
             exchange.end = Some(end);
-            if by != Some(Role::Client) || exchange.is_stateless() {
+            if by != Some(Role::Client) {
                 all.fail(exchange, SentFate::Broke);
             }
             if by.is_none() {

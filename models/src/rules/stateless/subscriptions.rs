@@ -485,24 +485,30 @@ fn asks_for_input(frame: &Frame<'_>) -> bool {
 }
 
 impl Part {
-    /// Nothing more will come from the server, which is there: subscriptions that it left without a word
-    /// for so long.
+    /// Nothing more will come from the server: subscriptions that it left without a word, certainly so where they have waited for
+    /// that long.
     #[cold]
-    pub(crate) fn judge_acknowledged(&self, cx: &mut Cx<'_>, waited_ms: u32) {
+    pub(crate) fn judge_acknowledged(&self, cx: &mut Cx<'_>, certain_ms: Option<u32>) {
         let Some(deep) = &self.deep else { return };
         let now = cx.now_ms;
         let waiting = deep.subscriptions.iter().filter(|one| {
             let is_settled = one.is_acknowledged() || one.is_over();
-            let is_old = now.saturating_sub(one.since) >= waited_ms;
-            !is_settled && !one.is_blurred && is_old
+            !is_settled && !one.is_blurred
         });
         for one in waiting {
-            let text = format!(
-                "the subscription {} was neither acknowledged nor refused",
-                one.id
-            );
+            let waited = now.saturating_sub(one.since);
+            let is_certain = certain_ms.is_some_and(|least| waited >= least);
             cx.is_stateless = true;
-            self.broken(cx, &SUB_ACK_MISSING, &[one.frame], text);
+            let id = one.id;
+            if is_certain {
+                let text = format!("the subscription {id} was neither acknowledged nor refused");
+                self.broken(cx, &SUB_ACK_MISSING, &[one.frame], text);
+            } else {
+                let text = format!(
+                    "the subscription {id} was neither acknowledged nor refused; the recording stops there"
+                );
+                self.unsure(cx, &SUB_ACK_MISSING, &[one.frame], text);
+            }
         }
     }
 
