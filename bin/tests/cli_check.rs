@@ -793,19 +793,24 @@ fn heads_of_exchanges_are_judged() {
         .iter()
         .map(|finding| {
             format!(
-                "{} {} {} line {}",
+                "{} {} {} line {} column {}",
                 text(finding, "rule"),
                 text(finding, "blame"),
                 text(finding, "severity"),
-                finding["line"]
+                finding["line"],
+                finding["column"]
             )
         })
         .collect();
+    // A header that is there is shown; one that is missing stands nowhere.
     assert_eq!(
         found,
         [
-            "http-version-header client error line 10",
-            "http-accept-get client warning line 10",
+            "http-version-header client error line 10 column null",
+            "http-accept-get client warning line 10 column 100",
         ]
     );
+    let shown = &list(&findings[1]["evidence"])[0];
+    assert_eq!(shown["text"], r#""accept":"*/*""#);
+    assert_eq!(shown["from"], "client");
 }

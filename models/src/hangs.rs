@@ -413,9 +413,5 @@ pub(crate) fn by_debtor<'a>(
 
 /// A request as findings name it.
 pub(crate) fn request(own: &Own) -> String {
-    let method = match own.method.as_str() {
-        "" => "an unknown method",
-        name => name,
-    };
-    format!("{method} {}", own.id)
+    format!("{} {}", own.method.words(), own.id)
 }

@@ -118,8 +118,9 @@ impl Monitor {
         let is_cut_off = end.part.is(flag::PEER_CLOSED | flag::CRASHED);
         if is_quiet && !is_cut_off && end.part.initialized_is_missing() {
             let text = "the client uses the session and never sends notifications/initialized";
+            let frames = end.part.operated_frames();
             end.part
-                .broken(&mut cx, &INITIALIZED_MISSING, &[], text.to_string());
+                .broken(&mut cx, &INITIALIZED_MISSING, &frames, text.to_string());
             // A server that waits for it may leave what the client asked unanswered: one slip.
             for own in end.part.own.iter_mut() {
                 own.flags |= open::EXCUSED;

@@ -462,9 +462,8 @@ impl Observer {
                 }
             }
             LogWhat::Stall => {
-                self.is_stalled |= event.by == Role::Server
-                    && event.stream.is_none()
-                    && !self.stderr_full[by];
+                self.is_stalled |=
+                    event.by == Role::Server && event.stream.is_none() && !self.stderr_full[by];
             }
         }
         self.end_runs(event.by);
@@ -1014,10 +1013,13 @@ impl Observer {
         let mut cx = outside(&mut self.ledger, self.options.client, self.options.link);
         let text =
             "the client uses the session and never sends notifications/initialized".to_string();
+        let frames = self.client.operated_frames();
         if is_seen {
-            self.client.broken(&mut cx, &INITIALIZED_MISSING, &[], text);
+            self.client
+                .broken(&mut cx, &INITIALIZED_MISSING, &frames, text);
         } else {
-            self.client.unsure(&mut cx, &INITIALIZED_MISSING, &[], text);
+            self.client
+                .unsure(&mut cx, &INITIALIZED_MISSING, &frames, text);
         }
     }
 

@@ -367,6 +367,8 @@ pub(crate) struct Rare {
     pub(crate) notification_frame: FrameNo,
     /// The initialize request.
     pub(crate) init_frame: FrameNo,
+    /// Client: the first request of a session that it had not begun with notifications/initialized.
+    pub(crate) operated_frame: FrameNo,
 }
 
 /// With more answered but perhaps unread requests than this, the oldest is forgotten.

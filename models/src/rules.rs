@@ -14,6 +14,7 @@ pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod errors;
 pub(crate) mod flood;
+mod headers;
 pub(crate) mod http;
 pub(crate) mod ids;
 pub(crate) mod lifecycle;
@@ -42,6 +43,7 @@ pub(crate) mod tools;
 pub(crate) mod transport_stdio;
 pub(crate) mod updates;
 
+pub use headers::header;
 pub use milder::milder;
 pub use not_judged::{NOT_JUDGED, NotJudged};
 

@@ -469,10 +469,10 @@ fn integer<T: TryFrom<i64>>(text: &str, span: Span) -> Read<Option<T>> {
     if !span.is_there() {
         return Ok(None);
     }
-    let number = text[span.at..span.end].parse::<i64>().ok();
-    match number.and_then(|number| T::try_from(number).ok()) {
-        Some(number) => Ok(Some(number)),
-        None => Err(expected("a whole number", text.as_bytes(), span)),
+    match text[span.at..span.end].parse::<i64>().map(T::try_from) {
+        Ok(Ok(number)) => Ok(Some(number)),
+        Ok(Err(_)) => Err(expected("a number in its bounds", text.as_bytes(), span)),
+        Err(_) => Err(expected("a whole number", text.as_bytes(), span)),
     }
 }
 
@@ -532,6 +532,13 @@ impl<'a> Values<'a, '_> {
     fn http(&self, scanner: &mut Scanner) -> Read<Http<'a>> {
         let spans = self.spans;
         let status: Option<u16> = integer(self.text, spans.http)?;
+        if status.is_some_and(|status| !(100..1000).contains(&status)) {
+            return Err(expected(
+                "a status of HTTP",
+                self.text.as_bytes(),
+                spans.http,
+            ));
+        }
         let from = self.direction()?;
         let mut head = status.map(Head::of_status);
         if spans.head.is_there() {

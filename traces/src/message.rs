@@ -137,6 +137,15 @@ macro_rules! methods {
                 }
             }
 
+            /// As [`Method::as_str`], and in words where that is empty.
+            pub const fn words(self) -> &'static str {
+                match self {
+                    Method::None => "no method",
+                    Method::Unknown => "an unknown method",
+                    _ => self.as_str(),
+                }
+            }
+
             /// The method of that name, or [`Method::Unknown`].
             pub fn parse(name: &[u8]) -> Method {
                 let Ok(name) = std::str::from_utf8(name) else { return Method::Unknown };

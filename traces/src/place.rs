@@ -1,5 +1,7 @@
 //! A frame found again in a line of a log, and in which column of that line a byte of the frame stands.
 
+use std::ops::Range;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -115,13 +117,7 @@ impl<'a> Placed<'a> {
             let end = scanner.value(line, at)?;
             let value = &line[at..end];
             match name {
-                b"dir" | b"from" => {
-                    from = match value {
-                        b"\"c2s\"" | b"\"client\"" => Some(Role::Client),
-                        b"\"s2c\"" | b"\"server\"" => Some(Role::Server),
-                        _ => None,
-                    };
-                }
+                b"dir" | b"from" => from = role(value),
                 b"raw" | b"raw_b64" if value.len() >= 2 && value[0] == b'"' => {
                     found = Some((at + 1, &line[at + 1..end - 1], name == b"raw_b64"));
                 }
@@ -155,6 +151,59 @@ impl<'a> Placed<'a> {
         };
         (self.at + inside + 1) as u64
     }
+}
+
+/// A header in the head of a line of a capture: where its name and its value stand, in bytes, quotes and all. Names are looked for in
+/// any case; `None` where there is no such header.
+pub fn header(line: &[u8], name: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let mark = line.starts_with(b"\xEF\xBB\xBF");
+    let first = white(line, if mark { 3 } else { 0 });
+    let head = member(line, first, |key| key == b"head")?.1;
+    let headers = member(line, head.start, |key| key == b"headers")?.1;
+    member(line, headers.start, |key| {
+        key.eq_ignore_ascii_case(name.as_bytes())
+    })
+}
+
+/// Who sent what a line of a trace or a capture tells, where it says so.
+pub fn sender(line: &[u8]) -> Option<Role> {
+    let mark = line.starts_with(b"\xEF\xBB\xBF");
+    let first = white(line, if mark { 3 } else { 0 });
+    let (_, value) = member(line, first, |key| key == b"dir" || key == b"from")?;
+    role(&line[value])
+}
+
+fn role(value: &[u8]) -> Option<Role> {
+    match value {
+        b"\"c2s\"" | b"\"client\"" => Some(Role::Client),
+        b"\"s2c\"" | b"\"server\"" => Some(Role::Server),
+        _ => None,
+    }
+}
+
+/// The first member of the object there whose name fits: its name and its value.
+fn member(
+    line: &[u8],
+    at: usize,
+    fits: impl Fn(&[u8]) -> bool,
+) -> Option<(Range<usize>, Range<usize>)> {
+    if line.get(at) != Some(&b'{') {
+        return None;
+    }
+    let mut found = None;
+    let mut before = at + 1;
+    let scanned = Scanner::new().object(line, at, |scanner, name, value| {
+        let end = scanner.value(line, value)?;
+        if found.is_none() && fits(name) {
+            let quote = before + memchr::memchr(b'"', &line[before..value]).unwrap_or(0);
+            let colon = memchr::memrchr(b':', &line[..value]).unwrap_or(value);
+            found = Some((quote..line[..colon].trim_ascii_end().len(), value..end));
+        }
+        before = end;
+        Ok(end)
+    });
+    scanned.ok()?;
+    found
 }
 
 /// Where the byte of a string's plain text stands between its quotes, where escapes are longer than what they
@@ -252,6 +301,19 @@ fn escape_length(escape: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_is_found_in_any_case() {
+        let line = br#"{"raw":"{\"head\":{\"headers\":{\"accept\":1}}}","dir":"c2s","head":{"method":"POST","headers":{"x":["accept"], "Accept" : "y"}}}"#;
+        let (name, value) = header(line, "accept").unwrap();
+        assert_eq!(&line[name], b"\"Accept\"");
+        assert_eq!(&line[value], b"\"y\"");
+        assert_eq!(sender(line), Some(Role::Client));
+        assert_eq!(header(line, "origin"), None);
+        assert_eq!(header(b"{\"head\":[]}", "accept"), None);
+        assert_eq!(header(b"{\"head\":{\"headers\":{}}", "accept"), None);
+    }
+
     use proptest::prelude::*;
 
     #[test]

@@ -251,7 +251,7 @@ fn what_is_wrong_has_its_place() {
         (r#"{"head":{"method":"GET"}}"#, "{\"head", "the line has no \"dir\"; a capture has lines of {\"dir\":\"c2s\",\"raw\":\"…\"}".into()),
         (r#"{"dir":"s2c","http":202,"head":{"status":200}}"#, "202", "\"http\" is another status than that of \"head\"".into()),
         (r#"{"dir":"c2s","head":{"method":"GET","headers":{"a":1}}}"#, "1}}}", "a string was expected, not 1".into()),
-        (r#"{"dir":"c2s","raw":"x","http":70000}"#, "70000", "a whole number was expected, not 70000".into()),
+        (r#"{"dir":"c2s","raw":"x","http":70000}"#, "70000", "a number in its bounds was expected, not 70000".into()),
         (r#"{"dir":"c2s","raw":"x","session":["a"]}"#, "[\"a\"]", "a name was expected, not [\"a\"]".into()),
         (r#"{"event":7}"#, "7", "a string was expected, not 7".into()),
         (r#"{"event":"open","vantage":"moon"}"#, "\"moon\"", "client, server, between or world was expected, not \"moon\"".into()),

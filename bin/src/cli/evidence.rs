@@ -6,10 +6,11 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::report::{EvidenceReport, FindingReport};
+use crate::models::rules;
 use crate::traces::capture::CaptureWhat;
 use crate::traces::event::Role;
 use crate::traces::lines::{LineReader, ReadError};
-use crate::traces::place::Placed;
+use crate::traces::place::{self, Placed};
 use crate::traces::recording::Recording;
 use crate::traces::show::escape_bytes;
 use crate::traces::sniff::Log;
@@ -197,6 +198,15 @@ fn read(
             continue;
         }
         wanted.next();
+        for &(at, place) in uses {
+            let frame = &shown(&findings[at])[place];
+            if let Some(header) = frame
+                .header
+                .and_then(|name| header_of(line.bytes, name, frame))
+            {
+                found[at].insert(place, header);
+            }
+        }
         let Some(placed) = Placed::find(line.bytes) else {
             continue;
         };
@@ -207,10 +217,26 @@ fn read(
         };
         for &(at, place) in uses {
             let frame = &shown(&findings[at])[place];
-            found[at].insert(place, excerpt_of(&placed, frame));
+            let of_frame = || excerpt_of(&placed, frame);
+            found[at].entry(place).or_insert_with(of_frame);
         }
     }
     Ok(())
+}
+
+/// The header that a finding is about, where the line has it.
+fn header_of(line: &[u8], name: &str, frame: &Wanted) -> Option<EvidenceReport> {
+    let (name, value) = place::header(line, name)?;
+    let spot = (value.start - name.start, value.end - name.start);
+    let cut = excerpt(&line[name.start..value.end], Some(spot));
+    Some(EvidenceReport {
+        frame: frame.number,
+        line: frame.line,
+        column: Some(value.start as u64 + 1),
+        from: place::sender(line).map(|from| from.as_str().to_owned()),
+        text: cut.text,
+        underline: cut.underline,
+    })
 }
 
 /// One frame of a finding.
@@ -219,6 +245,8 @@ struct Wanted {
     number: u32,
     line: Option<u64>,
     spot: Option<(u32, u32)>,
+    /// The header that the finding is about, where that is what is at fault.
+    header: Option<&'static str>,
 }
 
 /// The frames of a finding that are shown: all, or the first ones and the last.
@@ -230,6 +258,7 @@ fn shown(finding: &FindingReport) -> Vec<Wanted> {
             number,
             line,
             spot: finding.spot.filter(|_| at == last),
+            header: rules::header(&finding.rule).filter(|_| at == last && finding.spot.is_none()),
         })
         .collect()
 }

@@ -191,9 +191,21 @@ impl Exchanges {
             (Kind::Result | Kind::Error, _) => self.note_answer(scene, exchange, message),
             _ => {}
         }
-        let is_odd = exchange.is(mark::BODY_TOLD) && message.kind == Kind::Error;
-        if exchange.is(mark::BODY_TOLD) && message.kind == Kind::Batch {
-            return Fate::But(&["batch-no-empty-answer", "batch-empty"]);
+        let is_told = exchange.is(mark::BODY_TOLD);
+        let is_odd = is_told && message.kind == Kind::Error;
+        // A body that should not be there: that it is no message, or answers nothing, is no second fault.
+        match message.kind {
+            Kind::Batch if is_told => {
+                return Fate::But(&["batch-no-empty-answer", "batch-empty"]);
+            }
+            Kind::Malformed if is_told => return Fate::Nothing,
+            Kind::Result | Kind::Error if is_told && exchange.verb == Verb::Get => {
+                return Fate::But(&["response-unknown-id", "response-to-notification"]);
+            }
+            Kind::Result if is_told && exchange.method == Method::SubscriptionsListen => {
+                return Fate::But(&["sub-ack-first", "sub-result-tag"]);
+            }
+            _ => {}
         }
         if is_refused || is_odd {
             Fate::Refusal

@@ -399,7 +399,7 @@ impl Part {
                 self.inn[at].frame,
                 format!(
                     "the server cancels {} {id}; to stop serving a request, it answers with an error",
-                    self.inn[at].method.as_str()
+                    self.inn[at].method.words()
                 ),
             ),
             Err(_) => {

@@ -268,7 +268,7 @@ impl Part {
         if self.theirs.has(capability) || self.is_free(message.method) {
             return;
         }
-        let (method, path) = (message.method.as_str(), capability.as_str());
+        let (method, path) = (message.method.words(), capability.as_str());
         if self.knows(self.opened) == Knows::Must {
             let text = format!("{method}, but the server did not declare `{path}`");
             self.broken(cx, rule, &[cx.frame], text);
@@ -301,7 +301,7 @@ impl Part {
         }
         let text = format!(
             "{}, but the client did not declare `{}`",
-            message.method.as_str(),
+            message.method.words(),
             capability.as_str()
         );
         self.broken(cx, rule, &[cx.frame], text);
@@ -317,7 +317,7 @@ impl Part {
             if !self.mine.has(capability) {
                 let text = format!(
                     "{} without having declared `{}`",
-                    message.method.as_str(),
+                    message.method.words(),
                     capability.as_str()
                 );
                 self.broken(cx, rule, &[cx.frame], text);
@@ -345,7 +345,7 @@ impl Part {
             if early.has(capability) && !self.mine.has(capability) {
                 let text = format!(
                     "{} without declaring `{}`",
-                    method.as_str(),
+                    method.words(),
                     capability.as_str()
                 );
                 self.broken(cx, rule, &[frame, cx.frame], text);
@@ -387,7 +387,7 @@ impl Part {
         };
         let text = format!(
             "{} is served without `{}` having been declared",
-            method.as_str(),
+            method.words(),
             capability.as_str()
         );
         self.broken_at(cx, rule, severity, &[request.frame, cx.frame], text);

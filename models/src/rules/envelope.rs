@@ -360,7 +360,7 @@ impl Part {
         } else if !may_send(self.role, message.method) {
             let text = format!(
                 "{} is the {}'s request to send",
-                message.method.as_str(),
+                message.method.words(),
                 self.role.other().as_str()
             );
             self.broken(
@@ -384,7 +384,7 @@ impl Part {
         let revision = self.revision.map_or("", Revision::as_str);
         let text = format!(
             "revision {revision}, which was agreed on, has no {}",
-            method.as_str()
+            method.words()
         );
         self.broken(cx, &METHOD_NOT_IN_REVISION, &[cx.frame], text);
     }

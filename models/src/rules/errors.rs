@@ -100,7 +100,7 @@ fn params_answered(part: &mut Part, _: &mut Deep, cx: &mut Cx<'_>, frame: &Frame
     }
     let text = format!(
         "the params of {} {} do not have the shape of the method, and it {answer}; -32602 refuses such params",
-        asked.method.as_str(),
+        asked.method.words(),
         asked.id
     );
     let frames = [asked.frame, cx.frame];

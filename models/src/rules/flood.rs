@@ -116,7 +116,7 @@ fn count(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         _ => return,
     };
     if span.is_over(now, most) && !std::mem::replace(&mut floods.is_told[at], true) {
-        let text = format!("more than {most} {} within a second", frame.method.as_str());
+        let text = format!("more than {most} {} within a second", frame.method.words());
         part.broken(cx, rule, &[cx.frame], text);
     }
 }

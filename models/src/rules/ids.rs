@@ -415,7 +415,7 @@ pub(crate) fn name(message: &Message) -> &'static str {
     match message.method {
         Method::Unknown if message.has(Condition::NotificationPrefix) => "an unknown notification",
         Method::Unknown => "an unknown method",
-        method => method.as_str(),
+        method => method.words(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The handshake: initialize, its answer, notifications/initialized, and what may pass in between.
 
-use mcpsim_traces::event::{LinkKind, Role};
+use mcpsim_traces::event::{FrameNo, LinkKind, Role};
 use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Condition, Kind, Message, Method, Revision, Version};
@@ -270,7 +270,7 @@ impl Part {
                 Verdict::Broken => "gave up waiting for",
                 Verdict::Unsure => "stops while it waits for",
             },
-            first.method.as_str(),
+            first.method.words(),
             first.id,
             match is_closed {
                 true => "does not close its stream",
@@ -307,7 +307,12 @@ impl Part {
         if self.knows(self.opened) == Knows::No {
             return self.before_answer(cx, message);
         }
-        self.set(flag::OPERATED);
+        if !self.is(flag::OPERATED) {
+            self.set(flag::OPERATED);
+            if cx.frame != 0 && !self.is(flag::INITIALIZED_SENT) {
+                self.rare().operated_frame = cx.frame;
+            }
+        }
         self.used_as_declared(cx, message);
     }
 
@@ -486,6 +491,15 @@ impl Part {
             && self.is(flag::OPERATED)
             && !self.is(flag::INITIALIZED_SENT)
             && !self.is(flag::JOINED)
+    }
+
+    /// The first request of a client that should have sent notifications/initialized before.
+    pub(crate) fn operated_frames(&self) -> Vec<FrameNo> {
+        let frame = self.rare.as_ref().map_or(0, |rare| rare.operated_frame);
+        Some(frame)
+            .into_iter()
+            .filter(|&frame| frame != 0)
+            .collect()
     }
 
     /// Forgets what was concluded from a beginning that was taken for the middle.

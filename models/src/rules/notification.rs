@@ -47,7 +47,7 @@ impl Part {
         }
         if method.is_request() {
             self.set(flag::SPOKE);
-            let text = format!("{} has no id, so nobody may answer it", method.as_str());
+            let text = format!("{} has no id, so nobody may answer it", method.words());
             return self.broken(cx, &REQUEST_WITHOUT_ID, &[cx.frame], text);
         }
         if self.is_foreign(method) {
@@ -56,7 +56,7 @@ impl Part {
         if !may_send(self.role, method) {
             let text = format!(
                 "{} is the {}'s notification to send",
-                method.as_str(),
+                method.words(),
                 self.role.other().as_str()
             );
             return self.broken(cx, &NOTIFICATION_WRONG_DIRECTION, &[cx.frame], text);

@@ -174,7 +174,7 @@ pub(crate) fn page_loops(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>, next: 
     let asked = frame.asked.map_or(0, |asked| asked.frame);
     let text = format!(
         "{} goes on at the cursor {}, where it has been; following it never ends",
-        frame.method.as_str(),
+        frame.method.words(),
         shown(next)
     );
     let frames = [asked, cx.frame];
@@ -216,7 +216,7 @@ pub(crate) fn strange_cursor_answered(
     if !is_judged {
         return;
     }
-    let method = frame.method.as_str();
+    let method = frame.method.words();
     let text = match code {
         // Not about the cursor.
         Some(-32602 | -32601) => return,
@@ -246,7 +246,7 @@ pub(crate) fn pages_left(part: &Part, deep: &Deep, cx: &mut Cx<'_>, is_quiet: bo
             let method: Method = kind.method();
             let text = format!(
                 "the client never asked for the page of {} that follows this one",
-                method.as_str()
+                method.words()
             );
             part.broken(cx, &PAGES_NOT_FOLLOWED, &[chain.frame], text);
         }

@@ -99,7 +99,7 @@ impl Exchanges {
         }
     }
 
-    fn judge_get_answer(&mut self, scene: &mut Scene<'_>, exchange: &Exchange) {
+    fn judge_get_answer(&mut self, scene: &mut Scene<'_>, exchange: &mut Exchange) {
         let Some(status) = exchange.status else {
             return;
         };
@@ -131,6 +131,7 @@ impl Exchanges {
             "a GET is answered with {what}; it is answered with a stream of events, or 405"
         );
         let frames = exchange.frames(exchange.answer_frame);
+        exchange.set(mark::BODY_TOLD);
         self.broken(scene, Role::Server, &HTTP_GET_ANSWER, &frames, text);
     }
 

@@ -105,7 +105,7 @@ impl Exchanges {
             } else if status < 300 && self.session.needs_token.contains(&exchange.method) {
                 let text = format!(
                     "{} is served without a token, for lack of which another one was refused with 401",
-                    exchange.method.as_str()
+                    exchange.method.words()
                 );
                 let rule = &HTTP_401_INVALID_TOKEN;
                 self.broken(scene, Role::Server, rule, &frames, text);

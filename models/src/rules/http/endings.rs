@@ -298,7 +298,7 @@ impl Exchanges {
             Some(id) if is_over || is_latest => {
                 let text = format!(
                     "the stream ended without the answer to {} {id}",
-                    exchange.method.as_str()
+                    exchange.method.words()
                 );
                 let fault = Fault::new(Role::Server, &HTTP_SSE_HAS_RESPONSE, &frames, text);
                 fault.sure_if(is_over)
@@ -306,7 +306,7 @@ impl Exchanges {
             _ => {
                 let text = format!(
                     "the server closed the stream before the answer to {}",
-                    exchange.method.as_str()
+                    exchange.method.words()
                 );
                 Fault::new(Role::Server, &HTTP_SSE_CLOSE_EARLY, &frames, text)
             }
@@ -327,7 +327,7 @@ impl Exchanges {
         self.settle(scene, exchange);
         let text = format!(
             "the server closed the connection before the answer to {}, and the client never came back for it",
-            exchange.method.as_str()
+            exchange.method.words()
         );
         let frames = exchange.frames(exchange.answer_frame);
         self.broken(scene, Role::Client, &HTTP_POLL_AFTER_CLOSE, &frames, text);
@@ -353,7 +353,7 @@ impl Exchanges {
         self.settle(scene, exchange);
         let text = format!(
             "the client closed the connection of {} {id} before the answer and sent no cancel",
-            exchange.method.as_str()
+            exchange.method.words()
         );
         let fault = Fault::new(Role::Client, &HTTP_CANCEL_EXPLICIT, &[exchange.frame], text);
         self.say(scene, fault.sure_if(is_over));

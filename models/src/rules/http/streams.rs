@@ -322,6 +322,10 @@ impl Exchanges {
         if exchange.is_post() && exchange.requests == 0 && exchange.one_way > 0 {
             self.judge_body_of_one_way(scene, exchange, seen);
         }
+        let is_object = exchange.is_stateless() && exchange.media == Media::Json;
+        if is_object && exchange.method == Method::SubscriptionsListen {
+            self.judge_listen_object(scene, exchange, seen);
+        }
         match message.kind {
             Kind::Result | Kind::Error => {
                 self.judge_response(scene, exchange, seen);
@@ -365,7 +369,7 @@ impl Exchanges {
         }
         let is_stateless = request.flags & open::STATELESS != 0;
         let frames = [request.frame, seen.frame];
-        let what = request.method.as_str();
+        let what = request.method.words();
         let id = message.id;
         if exchange.is_post() && !exchange.is(mark::SHARED) {
             let text =
@@ -456,7 +460,7 @@ impl Exchanges {
         if exchange.is_post() && exchange.requests > 0 && !exchange.is(mark::SHARED) {
             let text = format!(
                 "progress of {} {id} comes on the stream of another request",
-                request.method.as_str()
+                request.method.words()
             );
             let rule = &HTTP_RELATED_ON_POST_STREAM;
             let fault = Fault::new(Role::Server, rule, &frames, text);
@@ -464,7 +468,7 @@ impl Exchanges {
         } else if exchange.verb == Verb::Get && exchange.is_fresh() && !is_stateless {
             let text = format!(
                 "progress of {} {id}, which is still running, comes on a stream that a GET opened",
-                request.method.as_str()
+                request.method.words()
             );
             self.broken(scene, Role::Server, &HTTP_UNRELATED_ON_GET, &frames, text);
         }

@@ -115,7 +115,7 @@ pub(crate) fn unpaged<'a>(walk: &mut Walk<'a>, frame: &Frame<'a>) {
     if let Some(value) = walk.root().get(name) {
         walk.saw(CURSOR_ON_UNPAGED_METHOD.when);
         walk.flaw(&CURSOR_ON_UNPAGED_METHOD, value, || {
-            let method = frame.method.as_str();
+            let method = frame.method.words();
             format!("{method} does not come in pages; its `{name}` is ignored")
         });
     }

@@ -103,7 +103,7 @@ fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         (Some(_), Some(_)) => "",
     };
     if !missing.is_empty() {
-        let text = format!("the result of {} has {missing}", frame.method.as_str());
+        let text = format!("the result of {} has {missing}", frame.method.words());
         part.broken(cx, &CACHE_HINTS_PRESENT, &[asked.frame, cx.frame], text);
     }
     if let Some(scope) = scope {

@@ -284,7 +284,7 @@ impl Part {
         }
         let text = format!(
             "{}, though the server does not list `{}`",
-            frame.method.as_str(),
+            frame.method.words(),
             capability.as_str()
         );
         let frames = [told.frame, cx.frame];
@@ -301,7 +301,7 @@ impl Part {
         if !told.capabilities.has(capability) {
             let text = format!(
                 "{} is served, and server/discover does not list `{}`",
-                frame.method.as_str(),
+                frame.method.words(),
                 capability.as_str()
             );
             self.unlisted(cx, told, &CAPS_SERVER_DECLARES_WHAT_IT_SERVES, text);
@@ -336,7 +336,7 @@ impl Part {
         };
         let text = format!(
             "{} {verb}, and server/discover does not list `{}`",
-            method.as_str(),
+            method.words(),
             missing.as_str()
         );
         self.unlisted(cx, told, rule, text);

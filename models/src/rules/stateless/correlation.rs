@@ -205,7 +205,7 @@ impl Part {
             return false;
         }
         if is_removed(method) && method.is_notification() {
-            let text = format!("revision 2026-07-28 has no {} any more", method.as_str());
+            let text = format!("revision 2026-07-28 has no {} any more", method.words());
             self.broken(cx, &REMOVED_NOTIFICATION, &[cx.frame], text);
             return true;
         }
@@ -215,14 +215,14 @@ impl Part {
         }
         let is_of_side = may_send_newer(self.role, method);
         if method.is_request() && self.role == Role::Client && is_of_side {
-            let text = format!("{} has no id, so nobody may answer it", method.as_str());
+            let text = format!("{} has no id, so nobody may answer it", method.words());
             self.broken(cx, &REQUEST_WITHOUT_ID, &[cx.frame], text);
             return true;
         }
         if !is_of_side || method.is_request() {
             let text = format!(
                 "{} is the {}'s to send",
-                method.as_str(),
+                method.words(),
                 self.role.other().as_str()
             );
             self.broken(cx, &NOTIFICATION_WRONG_DIRECTION, &[cx.frame], text);
@@ -258,7 +258,7 @@ impl Part {
         }
         let text = format!(
             "{} is the {}'s to send",
-            method.as_str(),
+            method.words(),
             self.role.other().as_str()
         );
         self.broken(cx, &REQUEST_WRONG_DIRECTION, &[cx.frame], text);

@@ -217,7 +217,7 @@ impl Part {
         if asked.method != Method::Unknown {
             let text = format!(
                 "{} is served, which revision 2026-07-28 does not have; it is refused with -32601",
-                asked.method.as_str()
+                asked.method.words()
             );
             self.broken(cx, &UNKNOWN_METHOD_ANSWER, &frames, text);
         } else if !asked.meta.has_extensions {
@@ -281,7 +281,7 @@ impl Part {
         let text = format!(
             "the request {} lacks a parameter that {} needs and is {what}; it is refused with -32602",
             asked.id,
-            asked.method.as_str()
+            asked.method.words()
         );
         let frames = [asked.frame, cx.frame];
         self.broken(cx, &ERR_INVALID_PARAMS, &frames, text);

@@ -203,7 +203,7 @@ impl Exchanges {
             Compared::Malformed => return exchange.set(mark::MISMATCH),
             Compared::Missing => format!(
                 "there is no Mcp-Name header; {} carries it with params.{member}",
-                seen.message.method.as_str()
+                seen.message.method.words()
             ),
             Compared::Different => format!(
                 "Mcp-Name is {} and params.{member} {}",

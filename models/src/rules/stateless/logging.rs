@@ -137,7 +137,7 @@ fn on_stream(part: &Part, deep: &Deep, cx: &mut Cx<'_>, level: Option<Value<'_>>
         if asked.level == Level::None {
             let text = format!(
                 "a log message on the stream of {} {}, which asked for none",
-                asked.method.as_str(),
+                asked.method.words(),
                 asked.id
             );
             return part.broken(cx, &LOG_NEEDS_LEVEL, &frames, text);

@@ -126,7 +126,7 @@ fn asks(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, result
 fn method_name(method: Method) -> &'static str {
     match method {
         Method::Unknown => "an unknown method",
-        method => method.as_str(),
+        method => method.words(),
     }
 }
 

@@ -69,11 +69,14 @@ impl Part {
             return;
         }
         let asked = frame.asked.map_or(0, |asked| asked.frame);
-        let method = frame.method.as_str();
+        let whose = match frame.method.as_str() {
+            "" => "the result".to_owned(),
+            method => format!("the result of {method}"),
+        };
         let text = match mark {
-            None => format!("the result of {method} has no `resultType`"),
+            None => format!("{whose} has no `resultType`"),
             Some(mark) => format!(
-                "the `resultType` of the result of {method} is {}; it is a string",
+                "the `resultType` of {whose} is {}; it is a string",
                 mark.kind().as_str()
             ),
         };

@@ -118,7 +118,7 @@ fn notified(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
     match tag {
         Some(tag) => tagged(part, deep, cx, frame, tag),
         // Metadata that is no object is the envelope's matter.
-        None if meta.is_some_and(|meta| !meta.is_object()) => {}
+        None if meta.is_some_and(|meta| !meta.is_object()) => told_of_some_ack(deep, cx, frame),
         None if is_core => untagged(part, deep, cx, frame),
         None => {}
     }
@@ -129,11 +129,16 @@ fn untagged(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     cx.ledger.saw(bit(When::SUBSCRIPTION));
     let text = format!(
         "{} names no subscription; its `_meta` says under {SUBSCRIPTION_ID} which one it is for",
-        frame.method.as_str()
+        frame.method.words()
     );
     part.broken(cx, &SUB_ID_TAG, &[cx.frame], text);
+    told_of_some_ack(deep, cx, frame);
+}
+
+/// An acknowledgement acknowledges something, if nobody can tell what.
+#[cold]
+fn told_of_some_ack(deep: &mut Deep, cx: &Cx<'_>, frame: &Frame<'_>) {
     if frame.method == Method::SubscriptionsAcknowledged {
-        // It acknowledges something, if nobody can tell what.
         let open = deep.subscriptions.iter_mut();
         open.filter(|one| one.end.is_none() && may_travel(one, cx))
             .for_each(Subscription::told_of_ack);
@@ -164,7 +169,7 @@ fn request_scoped(
     frame: &Frame<'_>,
     tag: Option<Value<'_>>,
 ) {
-    let name = frame.method.as_str();
+    let name = frame.method.words();
     if let Some(tag) = tag {
         let text = format!("{name} is tagged with a subscription; it belongs to a request");
         return part.broken_value(cx, &SUB_NO_TAG_ELSEWHERE, tag, text);
@@ -205,7 +210,7 @@ fn tagged(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, 
     }
     if !one.is_acknowledged() && is_ordered {
         if !one.is_blurred {
-            unacknowledged(part, cx, frame.method.as_str(), one);
+            unacknowledged(part, cx, frame.method.words(), one);
         }
         if let Some(one) = deep
             .subscriptions
@@ -247,8 +252,9 @@ fn unknown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, tag
     if frame.method == Method::SubscriptionsAcknowledged {
         // What it stands for was acknowledged all the same.
         let meant = meant.and_then(|(id, _)| deep.subscriptions.find_mut(id));
-        if let Some(one) = meant {
-            one.told_of_ack();
+        match meant {
+            Some(one) => one.told_of_ack(),
+            None => told_of_some_ack(deep, cx, frame),
         }
     }
     // What lies before the recording, or could not be read or kept, may have had that id.
@@ -288,7 +294,7 @@ fn elsewhere(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, t
     }
     let text = format!(
         "{} for the subscription {} travels on another stream than the answer to its request",
-        frame.method.as_str(),
+        frame.method.words(),
         one.id
     );
     let frames = [one.frame, cx.frame];
@@ -310,7 +316,7 @@ fn ended(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>, one: &Subscription) ->
     if one.end.is_none() && !is_cancelled {
         return false;
     }
-    let name = frame.method.as_str();
+    let name = frame.method.words();
     let how = match one.end {
         Some(End::Result) => "the server's closing result",
         Some(End::Cancel) => "the server's cancel",
@@ -390,7 +396,7 @@ fn delivered(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>, one: &Subscription
         return;
     };
     let frames = [one.frame, cx.frame];
-    let name = frame.method.as_str();
+    let name = frame.method.words();
     if !one.asked.has(topic) {
         let text = format!(
             "{name} on the subscription {}, whose request has no `{}`",

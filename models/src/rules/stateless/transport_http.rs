@@ -274,6 +274,26 @@ impl Exchanges {
         }
     }
 
+    /// A single object in answer to a subscription.
+    pub(crate) fn judge_listen_object(
+        &mut self,
+        scene: &mut Scene<'_>,
+        exchange: &mut Exchange,
+        seen: &Seen<'_>,
+    ) {
+        let is_success = exchange
+            .status
+            .is_none_or(|status| (200..300).contains(&status));
+        if seen.message.kind == Kind::Error || !is_success || exchange.is(mark::BODY_TOLD) {
+            return;
+        }
+        exchange.set(mark::BODY_TOLD);
+        let text = "subscriptions/listen is answered with a single object; it is answered with a stream, or an error";
+        let frames = exchange.frames(seen.frame);
+        let rule = &HTTP_LISTEN_IS_STREAM;
+        self.broken(scene, Role::Server, rule, &frames, text);
+    }
+
     /// A response in the exchange of a request outside any session.
     pub(crate) fn judge_stateless_response(
         &mut self,
@@ -293,12 +313,6 @@ impl Exchanges {
         self.is_modern = true;
         let result = body.and_then(|body| body.get("result"));
         match (exchange.method, result) {
-            (Method::SubscriptionsListen, _) if exchange.media == Media::Json => {
-                let text = "subscriptions/listen is answered with a single object; it is answered with a stream, or an error";
-                let frames = exchange.frames(seen.frame);
-                let rule = &HTTP_LISTEN_IS_STREAM;
-                self.broken(scene, Role::Server, rule, &frames, text);
-            }
             (Method::ServerDiscover, Some(result)) => {
                 let versions = result.get("supportedVersions");
                 let is_old = |version: Value<'_>| {

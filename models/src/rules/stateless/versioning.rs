@@ -171,7 +171,7 @@ impl Part {
 
     #[cold]
     fn removed(&mut self, cx: &mut Cx<'_>, method: Method) {
-        let text = format!("revision 2026-07-28 has no {} any more", method.as_str());
+        let text = format!("revision 2026-07-28 has no {} any more", method.words());
         self.broken(cx, &REMOVED_METHOD, &[cx.frame], text);
     }
 

@@ -208,7 +208,7 @@ fn plain(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, answer: &Answer<'_>) -> bo
 fn unasked(part: &Part, cx: &mut Cx<'_>, answer: &Answer<'_>) {
     let text = format!(
         "{} is answered with a task that it did not ask for",
-        answer.asked.method.as_str()
+        answer.asked.method.words()
     );
     answer.report(part, cx, &TASK_CREATE_UNASKED, None, text);
 }
@@ -236,7 +236,7 @@ fn is_unknown(part: &Part, tasks: &mut Tasks, cx: &mut Cx<'_>, answer: &Answer<'
         && (answer.result.is_some() || asked.method == Method::TasksResult);
     let text = format!(
         "{} for a task that was never issued is answered {}; it is refused with -32602",
-        asked.method.as_str(),
+        asked.method.words(),
         answer.told()
     );
     let verdict = if may_be_older {
@@ -352,7 +352,7 @@ fn resulted(part: &Part, tasks: &mut Tasks, cx: &mut Cx<'_>, answer: &Answer<'_>
     if is_of_another_kind(run.method, result) {
         let text = format!(
             "tasks/result gives something that is no result of {}, which the task is for",
-            run.method.as_str()
+            run.method.words()
         );
         answer.report(part, cx, &TASK_RESULT_SAME_AS_REQUEST, None, text);
     } else if let Some(end) = completed.filter(|_| outcome.is_error) {

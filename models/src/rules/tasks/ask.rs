@@ -66,7 +66,7 @@ fn augmented(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, asked: &Asked) {
     }
     let text = format!(
         "{} asks to be run as a task, but the {} did not declare `tasks.requests.{path}`",
-        asked.method.as_str(),
+        asked.method.words(),
         part.role.other().as_str()
     );
     part.broken(cx, rule, &[cx.frame], text);
@@ -113,7 +113,7 @@ fn input(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     }
     let text = format!(
         "{} while a task waits for input and no other request is open: it names the task in `_meta`",
-        frame.method.as_str()
+        frame.method.words()
     );
     let shown = run.open.map_or(0, |shown| shown.place.frame);
     part.broken(cx, &TASK_INPUT_REQUIRED_META, &[shown, cx.frame], text);
@@ -130,7 +130,7 @@ fn is_declared(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, method: Method) -> b
     };
     let text = format!(
         "{}, but the {} did not declare `{path}`",
-        method.as_str(),
+        method.words(),
         part.role.other().as_str()
     );
     part.broken(cx, rule, &[cx.frame], text);
@@ -149,7 +149,7 @@ fn known(part: &Part, tasks: &Tasks, cx: &mut Cx<'_>, asked: &Asked) {
     }
     let text = format!(
         "{} asks after a task that no frame to its sender had shown",
-        asked.method.as_str()
+        asked.method.words()
     );
     // It may have come another way.
     part.unsure(cx, &TASK_ID_NOT_ISSUED, &[cx.frame], text);

@@ -169,7 +169,7 @@ fn wish(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>, method: Method) {
     };
     let text = format!(
         "{} cannot be run as a task, so its `task` is ignored",
-        method.as_str()
+        method.words()
     );
     let frames = [cx.frame];
     part.case(
@@ -198,7 +198,7 @@ fn metadata(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         if let Some(related) = related.filter(|_| is_own_place(frame)) {
             let text = format!(
                 "{} names its task in itself, and again in `_meta`",
-                frame.method.as_str()
+                frame.method.words()
             );
             return part.broken_value(cx, &TASK_META_ON_TASK_OPS, related, text);
         }

@@ -60,7 +60,7 @@ fn new_task(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, as
     if asked.method != Method::ToolsCall {
         let text = format!(
             "{} is answered with a task; only tools/call can be",
-            asked.method.as_str()
+            asked.method.words()
         );
         return broken(part, cx, &TASK_CAPABILITY, asked, text);
     }
@@ -122,7 +122,7 @@ fn operation(
         if !is_lawful && !is_of_session {
             let text = format!(
                 "{} does not declare `{EXTENSION}`, and is not refused with -32021",
-                asked.method.as_str()
+                asked.method.words()
             );
             broken(part, cx, &TASK_METHODS_NEED_CAPABILITY, asked, text);
         }
@@ -134,7 +134,7 @@ fn operation(
     if let Some(kind) = result.get("resultType").filter(|kind| kind.is("task")) {
         let text = format!(
             "the answer to {} is `complete`; `task` says that a task was created",
-            asked.method.as_str()
+            asked.method.words()
         );
         part.broken_value(cx, &TASK_TYPE_ELSEWHERE, kind, text);
     } else if asked.method != Method::TasksGet {
@@ -155,7 +155,7 @@ fn acknowledged(part: &Part, cx: &mut Cx<'_>, asked: &Asked, result: Value<'_>) 
     if let Some(value) = names.iter().find_map(|name| result.get(name)) {
         let text = format!(
             "{} is acknowledged with an empty result; this one tells of the task",
-            asked.method.as_str()
+            asked.method.words()
         );
         part.broken_value(cx, &TASK_UPDATE_ACK, value, text);
     }
@@ -214,7 +214,7 @@ fn refused(
     };
     let text = format!(
         "{} for a task that this log never saw is refused with {code}; if it is unknown, -32602 says so",
-        asked.method.as_str()
+        asked.method.words()
     );
     let frames = [asked.frame, cx.frame];
     let (verdict, severity) = (Verdict::Unsure, Some(severity));
