@@ -22,6 +22,16 @@ fn nothing_is_found_in_a_clean_cassette() {
 }
 
 #[test]
+fn nothing_is_found_in_a_clean_export_of_the_inspector() {
+    let name = log("inspector-protocol.json");
+    let ran = mcpsim(folder().path(), &["check", "--format", "json", &name]).ends(0);
+    let file = &ran.json()["files"][0];
+    assert_eq!(file["format"], "inspector-protocol");
+    assert_eq!(file["frames"], 13);
+    assert_eq!(file["findings"], serde_json::json!([]));
+}
+
+#[test]
 fn an_export_without_ids_is_refused_with_a_hint() {
     let name = log("mcp-debugger-real.json");
     let ran = mcpsim(folder().path(), &["check", &name]).ends(2);
