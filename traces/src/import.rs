@@ -14,6 +14,7 @@ mod arrow;
 mod bare;
 mod claude_desktop;
 mod entry;
+mod inspector_protocol;
 mod json_lines;
 mod mcp_cassette;
 mod mcp_debugger;
@@ -67,6 +68,7 @@ enum Kind {
     Mcpsnoop,
     Tags,
     McpCassette,
+    InspectorProtocol,
     Supergateway,
     Strace,
     McpRec,
@@ -90,6 +92,7 @@ pub const FORMATS: &[Format] = &[
     tags::FORMAT,
     mcp_cassette::FORMAT,
     mcp_debugger::FORMAT,
+    inspector_protocol::FORMAT,
     supergateway::FORMAT,
     strace::FORMAT,
     mcp_rec::FORMAT,
@@ -164,6 +167,7 @@ impl Format {
             Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
             Kind::Tags => log(self, lines, tags::Form),
             Kind::McpCassette => whole::open(self, lines, mcp_cassette::plan)?,
+            Kind::InspectorProtocol => whole::open(self, lines, inspector_protocol::plan)?,
             Kind::Supergateway => log(self, lines, supergateway::Form::default()),
             Kind::Strace => log(self, lines, strace::Form::default()),
             Kind::McpRec => log(self, lines, mcp_rec::Form::default()),

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 const CASSETTE: &[u8] = include_bytes!("logs/mcp-cassette.json");
 const CASSETTE_REAL: &[u8] = include_bytes!("logs/mcp-cassette-real.json");
+const PROTOCOL: &[u8] = include_bytes!("logs/inspector-protocol.json");
 const DEBUGGER: &[u8] = include_bytes!("logs/mcp-debugger-real.json");
 
 fn open(bytes: &[u8]) -> Result<Box<dyn Recording>, String> {
@@ -63,6 +64,42 @@ fn what_a_cassette_redacted_is_lost() {
         recording.remarks(),
         ["frames that the recorder redacted: 4"]
     );
+}
+
+/// Responses stand in their requests, and come back to their own place.
+#[test]
+fn folded_responses_come_when_they_came() {
+    let mut recording = open(PROTOCOL).expect("an export");
+    assert_eq!(recording.format(), "inspector-protocol");
+    let (client, server, times) = frames(PROTOCOL, &mut *recording);
+    assert_eq!((client, server), (6, 7));
+    let begin = times[0].expect("a time");
+    let times: Vec<u64> = times.iter().flatten().map(|ms| ms - begin).collect();
+    let expected = [0, 14, 16, 20, 27, 31, 33, 420, 455, 467, 502, 900, 901];
+    assert_eq!(times, expected);
+    assert_eq!(recording.lost(), Lost::RAW | Lost::LINES);
+}
+
+/// Old exports do not say who sent a message: that is concluded, and said.
+#[test]
+fn an_export_without_origins_says_what_was_guessed() {
+    let text = String::from_utf8_lossy(PROTOCOL);
+    let old = text
+        .replace("\"origin\": \"client\",", "")
+        .replace("\"origin\": \"server\",", "");
+    let mut recording = open(old.as_bytes()).expect("an export");
+    let (client, server, _) = frames(old.as_bytes(), &mut *recording);
+    assert_eq!((client, server), (6, 7));
+    assert!(recording.lost().has(Lost::DIRECTION));
+    assert_eq!(recording.guessed().len(), 2);
+}
+
+#[test]
+fn an_old_log_of_claude_code_is_refused_with_a_hint() {
+    let log = "[\n {\n  \"debug\": \"Closing transport\",\n  \"timestamp\": \"2026-03-04T09:15:31.500Z\",\n  \
+               \"sessionId\": \"1\",\n  \"cwd\": \"/srv\"\n }\n]\n";
+    let error = open(log.as_bytes()).err().expect("refused");
+    assert!(error.contains("Claude Code") && error.contains("put a recorder"));
 }
 
 #[test]

@@ -185,6 +185,7 @@ pub(super) struct Plan {
     pub(super) streams: Vec<String>,
     pub(super) opening: Opening,
     pub(super) lost: Lost,
+    pub(super) guessed: Vec<String>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -258,6 +259,10 @@ impl Recording for WholeLog {
 
     fn lost(&self) -> Lost {
         self.format.lost | self.plan.lost
+    }
+
+    fn guessed(&self) -> Vec<String> {
+        self.plan.guessed.clone()
     }
 
     fn remarks(&self) -> Vec<String> {
