@@ -33,7 +33,7 @@ mod snoop_text;
 mod strace;
 mod supergateway;
 mod tags;
-mod time;
+pub(crate) mod time;
 mod vscode;
 mod whole;
 

@@ -62,4 +62,8 @@ impl<R: io::Read> Recording for CaptureReader<R> {
     fn is_cut(&self) -> bool {
         CaptureReader::is_cut(self)
     }
+
+    fn lost(&self) -> Lost {
+        CaptureReader::lost(self)
+    }
 }

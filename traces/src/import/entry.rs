@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::event::Role;
 use crate::http::Http;
+use crate::lost::Lost;
 use crate::place::Origin;
 
 /// Entries of the line at hand that are still to be handed on.
@@ -150,6 +151,7 @@ impl Entry {
                 vantage: None,
                 transport: None,
                 whole: false,
+                lost: Lost::NOTHING,
             }),
             Told::Http(by) => CaptureWhat::Http(by),
         };
