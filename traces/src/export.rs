@@ -121,6 +121,8 @@ const OPENING: &str = "where the observer stood";
 const LOST_BEFORE: &str = "what the log had lost before";
 /// Whatever has no member in the form.
 const EVENTS: &str = "events";
+/// What stands with an event.
+const TEXTS: &str = "texts beside events";
 /// How a program ended.
 const STATUSES: &str = "exit statuses";
 /// The form has one session, or one for each file.
@@ -284,7 +286,13 @@ pub fn convert<W: Write, S: Spool>(
             .remarks
             .push(format!("line {number} is cut and was left out"));
     }
-    for remark in export.remarks().into_iter().chain(recording.remarks()) {
+    if let passed @ 1.. = recording.passed_over() {
+        let words = "lines of the log that are neither frame nor event, left out";
+        converted.remarks.push(format!("{words}: {passed}"));
+    }
+    let of_log = warnings(target, lost, &converted.losses);
+    let remarks = export.remarks().into_iter().chain(recording.remarks());
+    for remark in of_log.into_iter().chain(remarks) {
         if !converted.remarks.contains(&remark) {
             converted.remarks.push(remark);
         }
@@ -292,8 +300,35 @@ pub fn convert<W: Write, S: Spool>(
     Ok(converted)
 }
 
+/// What makes whoever reads the new file accuse somebody of what was only lost.
+fn warnings(target: Target, lost: Lost, losses: &Losses) -> Vec<String> {
+    let mut warnings = vec![];
+    let missed = lost.and(TAKEN_FOR_MISSING);
+    let has_words = matches!(target, Target::Capture | Target::Trace);
+    if !missed.is_nothing() && !has_words {
+        warnings.push(format!(
+            "{} cannot say what the log had lost ({missed}): whoever reads it may take that for missing",
+            target.as_str()
+        ));
+    }
+    if losses.count(SESSIONS) > 1 {
+        warnings.push(
+            "several sessions became one: whoever reads it may take ids of the one for those of another"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+/// What is lost in a way that looks like a fault of a peer's.
+const TAKEN_FOR_MISSING: Lost = Lost::ORDER
+    .with(Lost::DIRECTION)
+    .with(Lost::IDS)
+    .with(Lost::PAYLOAD)
+    .with(Lost::FRAMES);
+
 /// Counts what forms without a word for it lose of how a recording began and what it had lost before.
-fn lose_frame_of_mind(losses: &mut Losses, opening: Opening, end: &End) {
+fn lose_circumstances(losses: &mut Losses, opening: Opening, end: &End) {
     let has_place = opening.vantage.is_some() || opening.whole;
     losses.add_if(has_place, OPENING);
     losses.add_many(LOST_BEFORE, end.lost.names().count() as u64);

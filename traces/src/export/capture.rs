@@ -113,9 +113,9 @@ impl<W: Write> Capture<W> {
 
 impl<W: Write> Export for Capture<W> {
     fn line(&mut self, line: &CaptureLine<'_>) -> io::Result<()> {
-        let kind = match &line.what {
-            CaptureWhat::Event(event) => Some(event.kind),
-            CaptureWhat::Frame(_) | CaptureWhat::Http(_) => None,
+        let (kind, lost) = match &line.what {
+            CaptureWhat::Event(event) => (Some(event.kind), event.lost),
+            CaptureWhat::Frame(_) | CaptureWhat::Http(_) => (None, Lost::NOTHING),
         };
         let is_open = kind == Some(EventKind::Open);
         let is_first = !std::mem::replace(&mut self.has_begun, true);
@@ -125,9 +125,8 @@ impl<W: Write> Export for Capture<W> {
         if is_first && !is_open {
             self.tell(self.beginning.lost)?;
         }
-        // What it says is said anew, with what else was lost.
         if kind == Some(EventKind::Recording) {
-            return Ok(());
+            return self.tell(lost);
         }
         let by = match &line.what {
             CaptureWhat::Frame(frame) => Some(frame.from),

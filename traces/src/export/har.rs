@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::date::{Dates, iso};
 use super::{
     BREAKS, BYTES, Beginning, CUT_FRAMES, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SSE,
-    STATUSES, lose_ends, lose_frame_of_mind,
+    STATUSES, lose_circumstances, lose_ends,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::classify::classify;
@@ -352,7 +352,7 @@ impl<W: Write> Export for Har<W> {
     }
 
     fn finish(&mut self, end: &End) -> io::Result<()> {
-        lose_frame_of_mind(&mut self.losses, self.beginning.opening, end);
+        lose_circumstances(&mut self.losses, self.beginning.opening, end);
         self.document()
     }
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use super::date::Dates;
 use super::{
     BYTES, Beginning, CUT_FRAMES, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SESSIONS, SSE,
-    STATUSES, STREAMS, Shape, TARGETS, is_http, lose_ends, lose_frame_of_mind, lose_white,
+    STATUSES, STREAMS, Shape, TARGETS, TEXTS, is_http, lose_circumstances, lose_ends, lose_white,
     put_value, shape,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening};
@@ -214,7 +214,6 @@ impl<W: Write> McpTrace<W> {
             (EventKind::Open, _) => "transport-open",
             (EventKind::Eof | EventKind::Exit, Some(_)) if line.stream.is_none() => {
                 self.losses.add_if(event.kind == EventKind::Exit, EXITS);
-                self.losses.add_if(event.status.is_some(), STATUSES);
                 "transport-close"
             }
             (EventKind::Drop, Some(_)) if line.stream.is_none() => "transport-abort",
@@ -223,6 +222,8 @@ impl<W: Write> McpTrace<W> {
                 return Ok(());
             }
         };
+        self.losses.add_if(event.status.is_some(), STATUSES);
+        self.losses.add_if(!event.raw.is_empty(), TEXTS);
         self.begin(event.by.unwrap_or(Role::Client), "lifecycle");
         self.put(&format!(",\"event\":\"{name}\""));
         self.end(date)
@@ -269,7 +270,7 @@ impl<W: Write> Export for McpTrace<W> {
     }
 
     fn finish(&mut self, end: &End) -> io::Result<()> {
-        lose_frame_of_mind(&mut self.losses, self.opening, end);
+        lose_circumstances(&mut self.losses, self.opening, end);
         self.out.flush()
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::date::Dates;
 use super::{
     BYTES, Beginning, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SIZES, SSE, STATUSES,
-    STREAMS, Shape, direction, ends_exchange, is_http, lose_ends, lose_frame_of_mind, lose_white,
+    STREAMS, Shape, direction, ends_exchange, is_http, lose_circumstances, lose_ends, lose_white,
     put_value, shape,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening};
@@ -145,21 +145,20 @@ impl<W: Write> Mcpsnoop<W> {
     }
 
     fn event(&mut self, event: &CaptureEvent<'_>, line: &CaptureLine<'_>) -> io::Result<()> {
-        match event.kind {
-            EventKind::Open | EventKind::Recording => Ok(()),
-            EventKind::Other if event.name == STDERR && event.by != Some(Role::Client) => {
-                self.begin(line, STDERR);
-                self.text(event.raw);
-                self.end()
-            }
-            kind => {
-                let is_end = ends_exchange(line, kind);
-                self.losses.add(if is_end { STREAMS } else { EVENTS });
-                self.losses.add_if(event.status.is_some(), STATUSES);
-                self.losses.add_if(line.http.is_some(), HEADS);
-                Ok(())
-            }
+        if matches!(event.kind, EventKind::Open | EventKind::Recording) {
+            return Ok(());
         }
+        self.losses.add_if(event.status.is_some(), STATUSES);
+        self.losses.add_if(line.http.is_some(), HEADS);
+        if event.name == STDERR && event.by == Some(Role::Server) {
+            self.losses.add_if(line.stream.is_some(), STREAMS);
+            self.begin(line, STDERR);
+            self.text(event.raw);
+            return self.end();
+        }
+        let is_end = ends_exchange(line, event.kind);
+        self.losses.add(if is_end { STREAMS } else { EVENTS });
+        Ok(())
     }
 }
 
@@ -189,7 +188,7 @@ impl<W: Write> Export for Mcpsnoop<W> {
     }
 
     fn finish(&mut self, end: &End) -> io::Result<()> {
-        lose_frame_of_mind(&mut self.losses, self.opening, end);
+        lose_circumstances(&mut self.losses, self.opening, end);
         self.out.flush()
     }
 

@@ -7,7 +7,7 @@ use std::io::{self, SeekFrom, Write};
 use super::date::iso;
 use super::{
     Beginning, CUT_FRAMES, DATES_BEGIN_MS, EVENTS, End, Export, HEADS, LINE_ENDS, Losses, SIZES,
-    STATUSES, Spool,
+    STATUSES, Spool, TEXTS,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::classify::classify;
@@ -199,6 +199,7 @@ impl<W: Write, S: Spool> Trace<W, S> {
             (EventKind::Open | EventKind::Recording, _) => Ok(()),
             (EventKind::Eof | EventKind::Exit, Some(by)) if line.stream.is_none() => {
                 self.losses.add_if(event.status.is_some(), STATUSES);
+                self.losses.add_if(!event.raw.is_empty(), TEXTS);
                 self.losses.add_if(line.http.is_some(), HEADS);
                 for link in self.concerned(line)? {
                     self.put(match event.kind {
