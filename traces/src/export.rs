@@ -392,6 +392,12 @@ fn ends_exchange(line: &CaptureLine<'_>, kind: EventKind) -> bool {
     line.stream.is_some() && matches!(kind, EventKind::Eof | EventKind::Drop)
 }
 
+/// Whether an event tells of the recording alone: what it says is known from its opening, and from what it has lost.
+fn is_of_recording(line: &CaptureLine<'_>, kind: EventKind) -> bool {
+    let is_of_all = line.session.is_none() && line.stream.is_none();
+    kind == EventKind::Recording || kind == EventKind::Open && is_of_all
+}
+
 /// `c2s` or `s2c`.
 const fn direction(from: Role) -> &'static str {
     match from {

@@ -105,8 +105,10 @@ impl<R: io::Read> ObservedTrace<R> {
                 stream,
                 raw,
                 http,
+                slips,
                 ..
             } => {
+                self.pass(Some("marks of what is broken on purpose").filter(|_| !slips.is_empty()));
                 let what = SeenWhat::Frame { from, raw, http };
                 let one = seen(self, link, stream_name(stream), what);
                 self.at_hand.push(one);
@@ -125,11 +127,14 @@ impl<R: io::Read> ObservedTrace<R> {
                 // The first is handed on first.
                 self.at_hand.reverse();
             }
-            other => {
-                if let Some(noun) = passed_over(&other, self.is_recorded) {
-                    *self.passed.entry(noun).or_default() += 1;
-                }
-            }
+            other => self.pass(passed_over(&other, self.is_recorded)),
+        }
+    }
+
+    /// Counts what is left out.
+    fn pass(&mut self, noun: Option<&'static str>) {
+        if let Some(noun) = noun {
+            *self.passed.entry(noun).or_default() += 1;
         }
     }
 }

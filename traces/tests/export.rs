@@ -113,7 +113,11 @@ impl Told {
 
     /// Says where the observer stood, or what was lost: told otherwise, too.
     fn is_about_the_recording(&self) -> bool {
-        matches!(&self.what, What::Event { name, .. } if name == "open" || name == "recording")
+        let is_of_all = self.session.is_none() && self.stream.is_none();
+        match &self.what {
+            What::Event { name, .. } => name == "recording" || name == "open" && is_of_all,
+            What::Frame { .. } | What::Head(_) => false,
+        }
     }
 
     fn line(&self, number: u64) -> CaptureLine<'_> {
@@ -626,7 +630,7 @@ fn any_what() -> impl Strategy<Value = (Role, What)> {
             (from, what)
         });
     let names = EventKind::ALL.iter().map(|kind| kind.as_str());
-    let names = names.filter(|name| *name != "open" && *name != "recording");
+    let names = names.filter(|name| *name != "recording");
     let names: Vec<&str> = names.chain(["stderr", "something \u{1b}"]).collect();
     let event = (
         any_role(),
@@ -700,6 +704,7 @@ fn any_lines() -> impl Strategy<Value = Vec<Told>> {
             }
         }
         lines.retain(|told| !matches!(told.what, What::Head(_)) || told.http.is_some());
+        lines.retain(|told| !told.is_about_the_recording());
         lines
     };
     let lines = proptest::collection::vec(any_told(), 0..12);
@@ -1050,7 +1055,7 @@ fn a_small_session_in_every_form() {
             concat!(
                 r#"{"log":{"version":"1.2","creator":{"name":"mcpsim","version":"test"},"pages":[],"entries":["#,
                 "\n",
-                r#"{"startedDateTime":"1970-01-01T00:00:00.002Z","time":3,"request":{"method":"POST","url":"http://mcp.invalid/","httpVersion":"unknown","cookies":[],"headers":[],"queryString":[],"headersSize":-1,"bodySize":40,"postData":{"mimeType":"application/json","text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"statusText":"OK","httpVersion":"unknown","cookies":[],"headers":[],"content":{"size":82,"mimeType":"text/event-stream","text":"data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"},"redirectURL":"","headersSize":-1,"bodySize":82},"cache":{},"timings":{"send":0,"wait":1,"receive":2},"comment":"made up of frames on a pipe"}"#,
+                r#"{"startedDateTime":"1970-01-01T00:00:00.002Z","time":3,"request":{"method":"POST","url":"http://mcp.invalid/","httpVersion":"unknown","cookies":[],"headers":[],"comment":"headers were not recorded","queryString":[],"headersSize":-1,"bodySize":40,"postData":{"mimeType":"application/json","text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"statusText":"OK","httpVersion":"unknown","cookies":[],"headers":[],"comment":"headers were not recorded","content":{"size":82,"mimeType":"text/event-stream","text":"data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"},"redirectURL":"","headersSize":-1,"bodySize":82},"cache":{},"timings":{"send":0,"wait":1,"receive":2},"comment":"made up of frames on a pipe"}"#,
                 "\n",
                 r#"],"comment":"the log tells of no HTTP exchanges: methods and statuses are made up"}}"#,
                 "\n",
@@ -1100,4 +1105,56 @@ fn a_small_session_in_every_form() {
         };
         assert_eq!(found, wanted, "{}", target.as_str());
     }
+}
+
+/// An exchange over HTTP: its heads, a server-sent event without data, one with a name, and data of two lines.
+#[test]
+fn an_exchange_is_an_entry() {
+    let capture = concat!(
+        r#"{"t_ms":10,"dir":"c2s","session":"s","stream":"1","head":{"method":"POST","target":"/mcp?a=b","headers":{"Host":"h:1","Content-Type":"application/json"}},"raw":"{\"id\":1}"}"#,
+        "\n",
+        r#"{"t_ms":14,"dir":"s2c","session":"s","stream":"1","head":{"status":200,"headers":{"content-type":"text/event-stream"}},"sse_id":"e1","sse_retry":500}"#,
+        "\n",
+        r#"{"t_ms":15,"dir":"c2s","session":"s","stream":"2","head":{"method":"DELETE"}}"#,
+        "\n",
+        r#"{"t_ms":17,"dir":"s2c","session":"s","stream":"1","sse_id":"e2","sse_event":"message","raw":"{\n}"}"#,
+        "\n",
+        r#"{"t_ms":18,"dir":"s2c","session":"s","stream":"2","http":405,"event":"empty-body"}"#,
+        "\n",
+        r#"{"t_ms":19,"dir":"s2c","session":"s","stream":"1","event":"drop"}"#,
+        "\n",
+    );
+    let Log::Capture(reader) = Log::open(Cursor::new(capture)).expect("a capture") else {
+        panic!("a capture");
+    };
+    let (bytes, converted) = written(*reader, Target::Har);
+    let losses: Vec<_> = converted.losses.iter().collect();
+    assert_eq!(
+        losses,
+        [
+            ("events", 1),
+            ("places of frames among those of other exchanges", 1),
+            ("that headers were not recorded", 2),
+        ]
+    );
+    let archive: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert_eq!(frames_of(&archive).len(), 2);
+    let entries = archive["log"]["entries"].as_array().expect("entries");
+    let [posted, deleted] = &entries[..] else {
+        panic!("{entries:?}");
+    };
+    assert_eq!(posted["startedDateTime"], "1970-01-01T00:00:00.010Z");
+    let times = serde_json::json!({"send": 0, "wait": 4, "receive": 3});
+    assert_eq!((&posted["time"], &posted["timings"]), (&7.into(), &times));
+    assert_eq!(posted["request"]["url"], "http://h:1/mcp?a=b");
+    let query = serde_json::json!([{"name": "a", "value": "b"}]);
+    assert_eq!(posted["request"]["queryString"], query);
+    assert_eq!(posted["request"]["postData"]["text"], "{\"id\":1}");
+    let events = "id: e1\nretry: 500\n\nevent: message\nid: e2\ndata: {\ndata: }\n\n";
+    assert_eq!(posted["response"]["content"]["text"], events);
+    assert_eq!(posted["comment"], "the connection broke");
+    assert_eq!(posted["pageref"], archive["log"]["pages"][0]["id"]);
+    assert_eq!(deleted["request"]["method"], "DELETE");
+    assert_eq!(deleted["response"]["status"], 405);
+    assert_eq!(deleted["response"]["content"]["size"], 0);
 }

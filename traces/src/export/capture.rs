@@ -35,10 +35,10 @@ impl<W: Write> Capture<W> {
         }
     }
 
-    /// Where the observer stood has to come first, unless a line says so itself.
-    fn begin(&mut self, says_so: bool) -> io::Result<()> {
+    /// Where the observer stood has to come first, unless the first line says so itself.
+    fn begin(&mut self) -> io::Result<()> {
         let opening = self.beginning.opening;
-        if !says_so && opening != Opening::default() {
+        if opening != Opening::default() {
             self.text.extend_from_slice(b"{\"event\":\"open\"");
             put_opening(&mut self.text, opening);
             self.end_line()?;
@@ -96,12 +96,7 @@ impl<W: Write> Capture<W> {
     fn event(&mut self, event: &CaptureEvent<'_>) {
         put(&mut self.text, ",\"event\":");
         put_string(&mut self.text, &event.name);
-        let opening = Opening {
-            vantage: event.vantage,
-            transport: event.transport,
-            whole: event.whole,
-        };
-        put_opening(&mut self.text, opening);
+        put_opening(&mut self.text, opening_of(event));
         if let Some(status) = event.status {
             put(&mut self.text, &format!(",\"status\":{status}"));
         }
@@ -113,20 +108,20 @@ impl<W: Write> Capture<W> {
 
 impl<W: Write> Export for Capture<W> {
     fn line(&mut self, line: &CaptureLine<'_>) -> io::Result<()> {
-        let (kind, lost) = match &line.what {
-            CaptureWhat::Event(event) => (Some(event.kind), event.lost),
-            CaptureWhat::Frame(_) | CaptureWhat::Http(_) => (None, Lost::NOTHING),
+        let event = match &line.what {
+            CaptureWhat::Event(event) => Some(event),
+            CaptureWhat::Frame(_) | CaptureWhat::Http(_) => None,
         };
-        let is_open = kind == Some(EventKind::Open);
+        let says_so = event.is_some_and(|event| {
+            event.kind == EventKind::Open && opening_of(event) == self.beginning.opening
+        });
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if is_first {
-            self.begin(is_open)?;
-        }
-        if is_first && !is_open {
+        if is_first && !says_so {
+            self.begin()?;
             self.tell(self.beginning.lost)?;
         }
-        if kind == Some(EventKind::Recording) {
-            return self.tell(lost);
+        if let Some(event) = event.filter(|event| event.kind == EventKind::Recording) {
+            return self.tell(event.lost);
         }
         let by = match &line.what {
             CaptureWhat::Frame(frame) => Some(frame.from),
@@ -160,7 +155,7 @@ impl<W: Write> Export for Capture<W> {
         // Each member brought its comma.
         self.text[start] = b'{';
         self.end_line()?;
-        if is_first && is_open {
+        if is_first && says_so {
             self.tell(self.beginning.lost)?;
         }
         Ok(())
@@ -168,7 +163,7 @@ impl<W: Write> Export for Capture<W> {
 
     fn finish(&mut self, end: &End) -> io::Result<()> {
         if !self.has_begun {
-            self.begin(false)?;
+            self.begin()?;
         }
         self.tell(end.lost)?;
         self.losses.add_many(GUESSES, end.guessed.len() as u64);
@@ -186,6 +181,14 @@ impl<W: Write> Export for Capture<W> {
 
 fn put(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
+}
+
+fn opening_of(event: &CaptureEvent<'_>) -> Opening {
+    Opening {
+        vantage: event.vantage,
+        transport: event.transport,
+        whole: event.whole,
+    }
 }
 
 fn put_opening(out: &mut Vec<u8>, opening: Opening) {

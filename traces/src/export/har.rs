@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::date::{Dates, iso};
 use super::{
     BREAKS, BYTES, Beginning, CUT_FRAMES, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SSE,
-    STATUSES, lose_circumstances, lose_ends,
+    STATUSES, is_of_recording, lose_circumstances, lose_ends,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::classify::classify;
@@ -259,7 +259,7 @@ impl<W: Write> Har<W> {
             self.alone(event.by.unwrap_or(Role::Server), line);
         }
         match event.kind {
-            EventKind::Open | EventKind::Recording => {}
+            kind if is_of_recording(line, kind) => {}
             // That there is none is what the entry says.
             EventKind::EmptyBody if line.stream.is_some() => {}
             kind => {
@@ -579,6 +579,9 @@ fn put_fields(out: &mut Vec<u8>, head: Option<&Head<'_>>) {
         put(out, "}");
     }
     put(out, "]");
+    if fields.is_none() {
+        put(out, ",\"comment\":\"headers were not recorded\"");
+    }
 }
 
 /// The pairs of a query, as they are spelled.

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use super::date::Dates;
 use super::{
     BYTES, Beginning, CUT_FRAMES, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SESSIONS, SSE,
-    STATUSES, STREAMS, Shape, TARGETS, TEXTS, is_http, lose_circumstances, lose_ends, lose_white,
-    put_value, shape,
+    STATUSES, STREAMS, Shape, TARGETS, TEXTS, is_http, is_of_recording, lose_circumstances,
+    lose_ends, lose_white, put_value, shape,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening};
 use crate::event::Role;
@@ -211,7 +211,7 @@ impl<W: Write> McpTrace<W> {
     ) -> io::Result<()> {
         let name = match (event.kind, event.by) {
             (EventKind::Recording, _) => return Ok(()),
-            (EventKind::Open, _) => "transport-open",
+            (kind, _) if is_of_recording(line, kind) => "transport-open",
             (EventKind::Eof | EventKind::Exit, Some(_)) if line.stream.is_none() => {
                 self.losses.add_if(event.kind == EventKind::Exit, EXITS);
                 "transport-close"

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use super::date::Dates;
 use super::{
     BYTES, Beginning, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SIZES, SSE, STATUSES,
-    STREAMS, Shape, direction, ends_exchange, is_http, lose_circumstances, lose_ends, lose_white,
-    put_value, shape,
+    STREAMS, Shape, direction, ends_exchange, is_http, is_of_recording, lose_circumstances,
+    lose_ends, lose_white, put_value, shape,
 };
-use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening};
+use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, Opening};
 use crate::event::Role;
 use crate::file::json::put_string;
 use crate::http::{Http, Start};
@@ -145,7 +145,7 @@ impl<W: Write> Mcpsnoop<W> {
     }
 
     fn event(&mut self, event: &CaptureEvent<'_>, line: &CaptureLine<'_>) -> io::Result<()> {
-        if matches!(event.kind, EventKind::Open | EventKind::Recording) {
+        if is_of_recording(line, event.kind) {
             return Ok(());
         }
         self.losses.add_if(event.status.is_some(), STATUSES);

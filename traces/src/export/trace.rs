@@ -7,7 +7,7 @@ use std::io::{self, SeekFrom, Write};
 use super::date::iso;
 use super::{
     Beginning, CUT_FRAMES, DATES_BEGIN_MS, EVENTS, End, Export, HEADS, LINE_ENDS, Losses, SIZES,
-    STATUSES, Spool, TEXTS,
+    STATUSES, Spool, TEXTS, is_of_recording,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::classify::classify;
@@ -196,7 +196,7 @@ impl<W: Write, S: Spool> Trace<W, S> {
     fn event(&mut self, event: &CaptureEvent<'_>, line: &CaptureLine<'_>) -> io::Result<()> {
         match (event.kind, event.by) {
             // What it says stands in the header.
-            (EventKind::Open | EventKind::Recording, _) => Ok(()),
+            (kind, _) if is_of_recording(line, kind) => Ok(()),
             (EventKind::Eof | EventKind::Exit, Some(by)) if line.stream.is_none() => {
                 self.losses.add_if(event.status.is_some(), STATUSES);
                 self.losses.add_if(!event.raw.is_empty(), TEXTS);
