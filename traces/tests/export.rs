@@ -965,6 +965,52 @@ fn odd_frames_are_counted_where_they_do_not_fit() {
     }
 }
 
+/// mcp-trace wants no credentials, and has each name once.
+#[test]
+fn headers_of_mcp_trace_are_few_and_small() {
+    let field = |name: &'static str, value: &'static str| Field {
+        name: name.into(),
+        value: value.into(),
+    };
+    let head = Head {
+        start: Start::Request {
+            method: "POST".into(),
+            target: None,
+        },
+        fields: Some(vec![
+            field("Authorization", "Bearer x"),
+            field("Accept", "a/b"),
+            field("accept", "c/d"),
+        ]),
+    };
+    let told = Told {
+        stream: Some("1".to_owned()),
+        http: Some(Http {
+            head: Some(head),
+            sse: Sse::default(),
+        }),
+        ..Told::new(What::Head(Role::Client))
+    };
+    let (bytes, converted) = written(made(&[told]), Target::McpTrace);
+    let wanted = concat!(
+        r#"{"seq":0,"direction":"client-to-server","transport":"streamable-http","kind":"http","method":"POST","#,
+        r#""headers":{"accept":"a/b, c/d"}}"#,
+        "\n"
+    );
+    assert_eq!(String::from_utf8(bytes).as_deref(), Ok(wanted));
+    let losses: Vec<_> = converted.losses.iter().collect();
+    assert_eq!(
+        losses,
+        [
+            (
+                "header fields that stand there more than once, now joined",
+                1
+            ),
+            ("header fields with credentials, left out", 1),
+        ]
+    );
+}
+
 /// A place that cannot be used is told, and what is around it is there; the new file knows that something is missing.
 #[test]
 fn broken_places_are_told_and_leave_a_mark() {

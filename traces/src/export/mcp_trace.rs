@@ -43,6 +43,14 @@ const DUPLICATES: &str = "frames in which a member stands twice: what reads them
 const UNREAD: &str =
     "frames that its reader cannot parse (numbers, nesting, half surrogates), now text";
 const REPEATED: &str = "header fields that stand there more than once, now joined";
+/// The form wants none of them recorded.
+const SECRETS: &str = "header fields with credentials, left out";
+const CREDENTIALS: [&str; 4] = [
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+];
 const EXITS: &str = "exits, now ends of the transport";
 
 impl<W: Write> McpTrace<W> {
@@ -182,6 +190,10 @@ impl<W: Write> McpTrace<W> {
         let mut joined: BTreeMap<String, String> = BTreeMap::new();
         for field in fields {
             let name = field.name.to_ascii_lowercase();
+            if CREDENTIALS.contains(&name.as_str()) {
+                self.losses.add(SECRETS);
+                continue;
+            }
             match joined.get_mut(&name) {
                 Some(value) => {
                     self.losses.add(REPEATED);
