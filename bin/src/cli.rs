@@ -3,6 +3,7 @@
 mod args;
 mod campaign;
 mod check;
+mod convert;
 mod evidence;
 mod explain;
 mod failures;
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(args),
         Command::Shrink(args) => shrink::shrink(args),
         Command::Check(args) => check::check(args),
+        Command::Convert(args) => convert::convert(args),
         Command::Show(args) => show::show(args),
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args),

@@ -15,6 +15,7 @@ use crate::file::reader::{is_cut, start, too_long};
 use crate::http::{Head, Http, Sse, Unknown};
 use crate::judge::Vantage;
 use crate::lines::{KEPT_BYTES_MAX, Line, LineReader, ReadError};
+use crate::lost::Lost;
 use crate::place::Origin;
 use crate::scan::{Scanner, unescape, white};
 
@@ -86,6 +87,8 @@ pub struct CaptureEvent<'a> {
     pub transport: Option<LinkKind>,
     /// The recording begins with the session, says an `open` line.
     pub whole: bool,
+    /// What the recording has lost, on a `recording` line.
+    pub lost: Lost,
 }
 
 macro_rules! event_kinds {
@@ -138,6 +141,8 @@ event_kinds! {
     Teardown = "teardown",
     /// An HTTP response without a body.
     EmptyBody = "empty-body",
+    /// Nothing happened: whoever made the capture of another log says what of the session that had lost.
+    Recording = "recording",
 }
 
 /// What the first line of a capture says of the observer.
@@ -158,6 +163,7 @@ pub struct CaptureReader<R> {
     lines: LineReader<R>,
     decoder: Decoder,
     opening: Opening,
+    lost: Lost,
     cut: bool,
 }
 
@@ -179,6 +185,7 @@ impl<R: io::Read> CaptureReader<R> {
             lines,
             decoder: Decoder::default(),
             opening: Opening::default(),
+            lost: Lost::NOTHING,
             cut: false,
         };
         let mut opening = Opening::default();
@@ -209,6 +216,11 @@ impl<R: io::Read> CaptureReader<R> {
         self.opening
     }
 
+    /// What the recording has lost, by the `recording` lines that were read.
+    pub fn lost(&self) -> Lost {
+        self.lost
+    }
+
     /// Whether the file stopped in the middle of its last line, which was left out.
     pub fn is_cut(&self) -> bool {
         self.cut
@@ -232,7 +244,12 @@ impl<R: io::Read> CaptureReader<R> {
             return Err(too_long(&line).into());
         }
         match self.decoder.line(&line, start(&line)) {
-            Ok(line) => Ok(Some(line)),
+            Ok(line) => {
+                if let CaptureWhat::Event(event) = &line.what {
+                    self.lost |= event.lost;
+                }
+                Ok(Some(line))
+            }
             Err(_) if !line.has_eol && is_cut(line.bytes, &mut Scanner::new()) => {
                 self.cut = true;
                 Ok(None)
@@ -572,6 +589,10 @@ impl<'a> Values<'a, '_> {
             EventKind::Open => self.opening()?,
             _ => Opening::default(),
         };
+        let lost = match kind {
+            EventKind::Recording => self.lost()?,
+            _ => Lost::NOTHING,
+        };
         Ok(CaptureEvent {
             kind,
             name,
@@ -582,6 +603,7 @@ impl<'a> Values<'a, '_> {
             vantage: opening.vantage,
             transport: opening.transport,
             whole: opening.whole,
+            lost,
         })
     }
 
@@ -611,23 +633,44 @@ impl<'a> Values<'a, '_> {
         Ok(opening)
     }
 
-    /// Looked for on such lines alone, not on every frame's.
     fn whole(&self) -> Read<bool> {
         let bytes = self.text.as_bytes();
-        let mut span = Span::default();
-        let mut scanner = Scanner::new();
-        scanner.object(bytes, self.first, |scanner, name, at| {
-            let end = scanner.value(bytes, at)?;
-            if name == b"whole" {
-                span = Span { at, end };
-            }
-            Ok(end)
-        })?;
+        let span = self.member(b"whole")?;
         match &bytes[span.at..span.end] {
             b"true" => Ok(true),
             b"false" | b"null" | b"" => Ok(false),
             _ => Err(expected("true or false", bytes, span)),
         }
+    }
+
+    /// The names in `lost`.
+    fn lost(&self) -> Read<Lost> {
+        let span = self.member(b"lost")?;
+        if !span.is_there() {
+            return Ok(Lost::NOTHING);
+        }
+        let mut lost = Lost::NOTHING;
+        let list = Value::at(self.text, span.at, span.end);
+        for item in list.items(&mut Scanner::new())? {
+            let known = Lost::parse(&item.string()?);
+            lost |= known.ok_or_else(|| item.wrong(format!("known are {}", Lost::all())))?;
+        }
+        Ok(lost)
+    }
+
+    /// Where the value of that member stands. Looked for on few lines alone, not on every frame's.
+    fn member(&self, wanted: &[u8]) -> Read<Span> {
+        let bytes = self.text.as_bytes();
+        let mut span = Span::default();
+        let mut scanner = Scanner::new();
+        scanner.object(bytes, self.first, |scanner, name, at| {
+            let end = scanner.value(bytes, at)?;
+            if name == wanted {
+                span = Span { at, end };
+            }
+            Ok(end)
+        })?;
+        Ok(span)
     }
 
     #[inline]

@@ -8,7 +8,7 @@ pub(crate) mod reader;
 mod writer;
 
 pub use compare::{Comparison, Difference, first_difference};
-pub use header::{FORMAT_VERSION, Header, Link, Party, PartyRole};
+pub use header::{BEGINNING, FORMAT_VERSION, Header, Link, Party, PartyRole};
 pub use reader::{OwnedEvent, OwnedWhat, TraceReader};
 pub use writer::{EventText, TraceWriter, Written};
 

@@ -34,7 +34,7 @@ mod snoop_text;
 mod strace;
 mod supergateway;
 mod tags;
-mod time;
+pub(crate) mod time;
 mod vscode;
 mod whole;
 
@@ -234,6 +234,7 @@ fn log<R: Read + 'static, F: Form + 'static>(
         lines,
         form,
         entries: Entries::new(),
+        passed_over: 0,
         is_over: false,
     })
 }
@@ -252,6 +253,11 @@ trait Form {
     /// Texts that were decoded, for entries that point into them.
     fn kept(&self) -> &[u8] {
         &[]
+    }
+
+    /// Whether a line is a thing of its own: a frame does not go over several.
+    fn is_by_line(&self) -> bool {
+        true
     }
 
     /// What the observer's place is, where the form tells.
@@ -281,6 +287,8 @@ struct LineLog<R, F> {
     lines: LineReader<R>,
     form: F,
     entries: Entries,
+    /// Lines that gave nothing.
+    passed_over: u64,
     is_over: bool,
 }
 
@@ -305,6 +313,7 @@ impl<R: Read, F: Form> LineLog<R, F> {
             self.form
                 .line(&line, &mut self.entries)
                 .map_err(|wrong| wrong.on(line.number))?;
+            self.passed_over += u64::from(self.entries.is_empty());
         }
     }
 }
@@ -344,6 +353,13 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
 
     fn guessed(&self) -> Vec<String> {
         self.form.guessed()
+    }
+
+    fn passed_over(&self) -> u64 {
+        match self.form.is_by_line() {
+            true => self.passed_over,
+            false => 0,
+        }
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -61,6 +61,18 @@ impl Lost {
         self.0 == 0
     }
 
+    /// What goes by that name; `None` for any other.
+    pub fn parse(name: &str) -> Option<Lost> {
+        let named = Lost::NAMES.iter().find(|(_, known)| *known == name);
+        named.map(|(one, _)| *one)
+    }
+
+    /// Everything that a recording can lose.
+    pub(crate) fn all() -> Lost {
+        let all = Lost::NAMES.iter();
+        all.fold(Lost::NOTHING, |all, (one, _)| all | *one)
+    }
+
     /// Each of them in a few words.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let all = Lost::NAMES.iter();
@@ -107,8 +119,10 @@ mod tests {
         assert_eq!(both.to_string(), "raw text, time");
         assert_eq!(Lost::NOTHING.to_string(), "nothing");
         assert_eq!(both.and(Lost::TIME | Lost::IDS), Lost::TIME);
-        let names: Vec<Lost> = Lost::NAMES.iter().map(|(one, _)| *one).collect();
-        let all = names.iter().fold(Lost::NOTHING, |all, one| all | *one);
-        assert_eq!(all.names().count(), names.len());
+        assert_eq!(Lost::all().names().count(), Lost::NAMES.len());
+        for (one, name) in Lost::NAMES {
+            assert_eq!(Lost::parse(name), Some(one));
+        }
+        assert_eq!(Lost::parse("hope"), None);
     }
 }

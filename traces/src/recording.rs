@@ -35,6 +35,11 @@ pub trait Recording {
         vec![]
     }
 
+    /// How many lines gave nothing, neither a frame nor an event, as far as it was read; 0 too where frames go over several.
+    fn passed_over(&self) -> u64 {
+        0
+    }
+
     /// What a reader should know of it, as far as it was read: each once.
     fn remarks(&self) -> Vec<String> {
         vec![]
@@ -61,5 +66,9 @@ impl<R: io::Read> Recording for CaptureReader<R> {
 
     fn is_cut(&self) -> bool {
         CaptureReader::is_cut(self)
+    }
+
+    fn lost(&self) -> Lost {
+        CaptureReader::lost(self)
     }
 }

@@ -7,6 +7,7 @@ use crate::file::TraceReader;
 use crate::file::json::{Wrong, quoted};
 use crate::import::{HEAD_BYTES, recognise};
 use crate::lines::{Line, LineReader, ReadError};
+use crate::observed::ObservedTrace;
 use crate::recording::Recording;
 use crate::scan::{Fault, FaultKind, Scanner, white};
 
@@ -56,6 +57,17 @@ impl<R: io::Read + 'static> Log<R> {
             Own::Trace => Log::Trace(Box::new(TraceReader::from_lines(lines)?)),
             Own::Capture => Log::Capture(Box::new(CaptureReader::from_lines(lines)?)),
         })
+    }
+}
+
+impl<R: io::Read + 'static> Log<R> {
+    /// The log as a recording; of a trace, what an observer would have recorded.
+    pub fn into_recording(self) -> Box<dyn Recording> {
+        match self {
+            Log::Trace(reader) => Box::new(ObservedTrace::new(*reader)),
+            Log::Capture(reader) => reader,
+            Log::Import(recording) => recording,
+        }
     }
 }
 

@@ -308,6 +308,45 @@ fn the_first_line_tells_where_the_observer_stood() {
     }
 }
 
+/// Whoever made the capture of another log says what that had lost, anywhere and several times.
+#[test]
+fn a_capture_says_what_it_has_lost() {
+    let lost_of = |file: &str| {
+        let mut reader = CaptureReader::new(file.as_bytes()).expect("memory does not fail");
+        loop {
+            match reader.next_line() {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(reader.lost().to_string()),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    };
+    let known = "known are raw text, time, order between the sides, direction, ids, payload, \
+        lines that are no frames, HTTP, some frames";
+    for (file, wanted) in [
+        ("{\"dir\":\"c2s\",\"raw\":\"\"}", Ok("nothing".to_owned())),
+        ("{\"event\":\"recording\"}", Ok("nothing".to_owned())),
+        (
+            "{\"event\":\"recording\",\"lost\":[\"time\"]}\n{\"event\":\"recording\",\"lost\":[\"ids\",\"raw text\"]}",
+            Ok("raw text, time, ids".to_owned()),
+        ),
+        (
+            "{\"event\":\"stall\",\"lost\":[\"time\"]}",
+            Ok("nothing".to_owned()),
+        ),
+        (
+            "{\"event\":\"recording\",\"lost\":[\"hope\"]}",
+            Err(format!("1:30: {known}")),
+        ),
+        (
+            "{\"event\":\"recording\",\"lost\":\"time\"}",
+            Err("1:29: an array was expected, not \"time\"".to_owned()),
+        ),
+    ] {
+        assert_eq!(lost_of(file), wanted, "{file}");
+    }
+}
+
 /// A capture may say that it begins with its session, on the line that opens it.
 #[test]
 fn the_first_line_says_whether_anything_came_before() {

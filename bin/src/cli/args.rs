@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Shrink(ShrinkArgs),
     /// Judge recorded logs (traces, captures) and name who broke what
     Check(CheckArgs),
+    /// Write a log in another form, and say what that cannot hold
+    Convert(ConvertArgs),
     /// Show a trace or capture as text or as a Mermaid sequence diagram
     Show(ShowArgs),
     /// List scenarios, faults, rules, what is not judged, or forms of logs
@@ -47,6 +49,7 @@ impl Command {
             Command::Replay(args) => args.format,
             Command::Shrink(args) => args.format,
             Command::Check(args) => args.format,
+            Command::Convert(args) => args.format,
             Command::Show(args) => args.format,
             Command::List(args) => args.format,
             Command::Explain(args) => args.format,
@@ -200,6 +203,48 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) rules: bool,
     /// The form of the report
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
+    pub(crate) format: Format,
+}
+
+/// A form that logs are written in.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum ConvertTo {
+    /// A capture: everything that the log has.
+    #[default]
+    Capture,
+    /// A trace: frames in their order.
+    Trace,
+    /// For mcp-trace-validator.
+    McpTrace,
+    /// For mcpsnoop.
+    Mcpsnoop,
+    /// HTTP Archive 1.2.
+    Har,
+}
+
+/// `mcpsim convert`
+#[derive(Args, Debug)]
+pub(crate) struct ConvertArgs {
+    /// Whatever `check` reads; `-` for standard input
+    #[arg(required_unless_present_any = ["c2s", "s2c"], conflicts_with_all = ["c2s", "s2c"])]
+    pub(crate) log: Option<PathBuf>,
+    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) c2s: Option<PathBuf>,
+    /// What the server sent, as with --c2s
+    #[arg(long, value_name = "FILE")]
+    pub(crate) s2c: Option<PathBuf>,
+    /// Where it goes; `-` for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The form to write
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
+    pub(crate) to: ConvertTo,
+    /// Write over a file that is there already; never over the log itself
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The form of the report, which text writes to standard error
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }

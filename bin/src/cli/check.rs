@@ -28,6 +28,7 @@ use crate::traces::import::pair::Pair;
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
 use crate::traces::lines::ReadError;
 use crate::traces::message::Revision;
+use crate::traces::observed::ObservedTrace;
 use crate::traces::sniff::Log;
 use crate::traces::tape::NODES_MAX;
 
@@ -253,6 +254,10 @@ fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
     let mut checked = match log {
         Log::Capture(mut reader) => capture::judge(path, &mut *reader, wanted),
         Log::Import(mut reader) => capture::judge(path, &mut *reader, wanted),
+        // Nobody played it: it is what an observer saw, and is judged as that.
+        Log::Trace(reader) if reader.header().is_recorded() => {
+            capture::judge(path, &mut ObservedTrace::new(*reader), wanted)
+        }
         Log::Trace(reader) => trace::judge(path, *reader, wanted),
     };
     finish(path, &mut checked);

@@ -146,6 +146,46 @@ pub(crate) struct FileReport {
     pub(crate) remarks: Vec<String>,
 }
 
+/// `mcpsim convert --format json`
+#[derive(Serialize, Debug)]
+pub(crate) struct ConvertReport {
+    /// `mcpsim-convert/1`
+    pub(crate) schema: &'static str,
+    /// The log as it was named.
+    pub(crate) file: String,
+    /// Its form.
+    pub(crate) format: String,
+    /// Where it was written to.
+    pub(crate) output: String,
+    /// The form that was written.
+    pub(crate) to: &'static str,
+    /// How many frames were read.
+    pub(crate) frames: u64,
+    /// How many events, and heads without a frame.
+    pub(crate) events: u64,
+    /// What the new form cannot hold.
+    pub(crate) not_held: Vec<NotHeldReport>,
+    /// What the log had lost before.
+    pub(crate) lost: Vec<String>,
+    /// What had to be guessed.
+    pub(crate) guessed: Vec<String>,
+    /// Places that could not be used, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) errors: Vec<String>,
+    /// What a reader should know of the log or of what was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Something that a form cannot hold.
+#[derive(Serialize, Debug)]
+pub(crate) struct NotHeldReport {
+    /// What.
+    pub(crate) what: &'static str,
+    /// How often.
+    pub(crate) count: u64,
+}
+
 /// One session of a log.
 #[derive(Serialize, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SessionReport {

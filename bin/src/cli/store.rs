@@ -1,47 +1,122 @@
 //! Files that appear whole or not at all, and the folder of saved failures.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::outcome::{Failure, Result};
+use tempfile::NamedTempFile;
 
-/// Writes a file whole: to a temporary one beside it first, which then takes its name. A full disk
-/// leaves what was there before. A link is followed; what is no regular file (a device, a pipe) is
-/// written to and stays what it is.
+use super::outcome::{Failure, Result, shown};
+
+/// Writes a file whole, as [`Whole`] does.
 ///
 /// # Errors
 /// A message that names the file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    // A link to a file that is not there yet leads to where that will be.
-    let leads_to = |target: PathBuf| {
-        path.parent()
-            .map_or(target.clone(), |from| from.join(target))
-    };
-    let real = fs::canonicalize(path).or_else(|_| fs::read_link(path).map(leads_to));
-    let path = real.as_deref().unwrap_or(path);
-    if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
-        let written = fs::OpenOptions::new().write(true).open(path);
-        let written = written.and_then(|mut file| file.write_all(bytes));
-        return written.map_err(|error| Failure::file("write", path, &error));
+    let mut whole = Whole::new(path)?;
+    let written = whole.write_all(bytes);
+    written.map_err(|error| Failure::file("write", path, &error))?;
+    whole.keep(Over::Anything)
+}
+
+/// What may lie where a file is to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Over {
+    /// Whatever it is, the new one takes its place.
+    Anything,
+    /// Nothing: another file stays what it was.
+    Nothing,
+}
+
+/// A file that is written whole or not at all: to a temporary one beside it first, which then takes its name. A full disk
+/// leaves what was there before. A link is followed; what is no regular file (a device, a pipe) is written to at the end,
+/// and stays what it is.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    file: NamedTempFile,
+    /// As it was given.
+    name: PathBuf,
+    /// Where it leads.
+    path: PathBuf,
+    is_regular: bool,
+}
+
+impl Whole {
+    /// A file that is not there yet.
+    ///
+    /// # Errors
+    /// A message that names the file.
+    pub(crate) fn new(path: &Path) -> Result<Whole> {
+        // A link to a file that is not there yet leads to where that will be.
+        let leads_to = |target: PathBuf| {
+            path.parent()
+                .map_or(target.clone(), |from| from.join(target))
+        };
+        let real = fs::canonicalize(path).or_else(|_| fs::read_link(path).map(leads_to));
+        let real = real.unwrap_or_else(|_| path.to_owned());
+        let is_regular = !fs::metadata(&real).is_ok_and(|data| !data.is_file());
+        let folder = match real.parent() {
+            _ if !is_regular => std::env::temp_dir(),
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let made = fs::create_dir_all(&folder).and_then(|()| {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(".mcpsim-");
+            // As any other file that a program makes: temporary ones are for their owner alone.
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            builder.tempfile_in(&folder)
+        });
+        Ok(Whole {
+            file: made.map_err(|error| Failure::file("write", path, &error))?,
+            name: path.to_owned(),
+            path: real,
+            is_regular,
+        })
     }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let written = fs::create_dir_all(folder).and_then(|()| {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".mcpsim-");
-        // As any other file that a program makes: temporary ones are for their owner alone.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    });
-    written.map_err(|error| Failure::file("write", path, &error))
+
+    /// Lets it take its name.
+    ///
+    /// # Errors
+    /// A message that names the file.
+    pub(crate) fn keep(self, over: Over) -> Result<()> {
+        let name = self.name.clone();
+        self.put(over).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists if over == Over::Nothing => already_there(&name),
+            _ => Failure::file("write", &name, &error),
+        })
+    }
+
+    fn put(mut self, over: Over) -> io::Result<()> {
+        if !self.is_regular {
+            self.file.seek(SeekFrom::Start(0))?;
+            let mut there = fs::OpenOptions::new().write(true).open(&self.path)?;
+            return io::copy(&mut self.file, &mut there).map(|_| ());
+        }
+        self.file.as_file().sync_all()?;
+        let kept = match over {
+            Over::Anything => self.file.persist(&self.path),
+            Over::Nothing => self.file.persist_noclobber(&self.path),
+        };
+        kept.map(|_| ()).map_err(|error| error.error)
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// The message for a file that is not to be written over.
+pub(crate) fn already_there(path: &Path) -> Failure {
+    let message = "is there already: give another -o, or --force to write over it";
+    Failure::new(format!("{}: {message}", shown(path)))
 }
 
 /// Whether both paths lead to one file.

@@ -9,6 +9,9 @@ use crate::scan::Scanner;
 /// The version of the format that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// Stands in [`Header::lost`] of a trace of a recording that may have begun in the middle of a session.
+pub const BEGINNING: &str = "beginning";
+
 /// The first line of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
@@ -100,6 +103,12 @@ impl Header {
             lost: vec![],
             guessed: vec![],
         }
+    }
+
+    /// Whether it is the trace of a recording, which somebody has observed: nothing was played.
+    pub fn is_recorded(&self) -> bool {
+        let is_played = self.generator.is_some() || self.scenario.is_some();
+        !is_played && self.vantage != Vantage::World
     }
 
     /// Appends the header's line, without a line end.

@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::event::Role;
 use crate::http::Http;
+use crate::lost::Lost;
 use crate::place::Origin;
 
 /// Entries of the line at hand that are still to be handed on.
@@ -41,6 +42,8 @@ pub(crate) enum Told {
         by: Option<Role>,
         status: Option<i64>,
     },
+    /// A line on the stderr of the server's program.
+    Stderr(Text),
     /// Nothing but what HTTP tells.
     Http(Role),
 }
@@ -69,6 +72,19 @@ pub(crate) enum Text {
         text: Range<usize>,
         inside: Range<usize>,
     },
+}
+
+impl Text {
+    /// The text that it points at, in the line or in what is kept, and how that stands in the file.
+    fn hand_on<'a>(self, line: &'a [u8], kept: &'a [u8]) -> (&'a [u8], Origin<'a>) {
+        match self {
+            Text::Here(at) => (&line[at.clone()], Origin::verbatim(at.start)),
+            Text::Kept { text, at } => (&kept[text], Origin::somewhere(at)),
+            Text::C { text, inside, at } => (&kept[text], Origin::c(at, &kept[inside])),
+            Text::Rows { text, rows, at } => (&kept[text], Origin::rows(at, &kept[rows])),
+            Text::Json { text, inside } => (&kept[text], Origin::json(inside.start, &line[inside])),
+        }
+    }
 }
 
 impl Entry {
@@ -121,15 +137,7 @@ impl Entry {
                 cut_from_bytes,
             } => {
                 let is_laid_out = matches!(text, Text::Here(_));
-                let (raw, place) = match text {
-                    Text::Here(at) => (&line[at.clone()], Origin::verbatim(at.start)),
-                    Text::Kept { text, at } => (&kept[text], Origin::somewhere(at)),
-                    Text::C { text, inside, at } => (&kept[text], Origin::c(at, &kept[inside])),
-                    Text::Rows { text, rows, at } => (&kept[text], Origin::rows(at, &kept[rows])),
-                    Text::Json { text, inside } => {
-                        (&kept[text], Origin::json(inside.start, &line[inside]))
-                    }
-                };
+                let (raw, place) = text.hand_on(line, kept);
                 origin = Some(place);
                 CaptureWhat::Frame(CaptureFrame {
                     from,
@@ -141,6 +149,17 @@ impl Entry {
                     cut_from_bytes,
                 })
             }
+            Told::Stderr(text) => CaptureWhat::Event(CaptureEvent {
+                kind: EventKind::Other,
+                name: Cow::Borrowed("stderr"),
+                by: Some(Role::Server),
+                raw: text.hand_on(line, kept).0,
+                status: None,
+                vantage: None,
+                transport: None,
+                whole: false,
+                lost: Lost::NOTHING,
+            }),
             Told::Event { kind, by, status } => CaptureWhat::Event(CaptureEvent {
                 kind,
                 name: Cow::Borrowed(kind.as_str()),
@@ -150,6 +169,7 @@ impl Entry {
                 vantage: None,
                 transport: None,
                 whole: false,
+                lost: Lost::NOTHING,
             }),
             Told::Http(by) => CaptureWhat::Http(by),
         };

@@ -106,6 +106,7 @@ impl super::Form for Form {
         } else if members.is(KIND, "lifecycle") {
             let kind = match () {
                 () if members.is(EVENT, "transport-close") => EventKind::Eof,
+                () if members.is(EVENT, "transport-abort") => EventKind::Drop,
                 () if members.is(EVENT, "process-exit") => EventKind::Exit,
                 () => return Ok(()),
             };

@@ -80,6 +80,10 @@ impl super::Form for Form {
         self.broken += u64::from(self.close(out).is_err());
     }
 
+    fn is_by_line(&self) -> bool {
+        false
+    }
+
     fn kept(&self) -> &[u8] {
         &self.kept
     }

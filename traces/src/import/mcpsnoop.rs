@@ -79,8 +79,9 @@ impl super::Form for Form {
             *last = seq;
         }
         let from = match () {
-            () if members.is(DIRECTION, "c2s") => Role::Client,
-            () if members.is(DIRECTION, "s2c") => Role::Server,
+            () if members.is(DIRECTION, "c2s") => Some(Role::Client),
+            () if members.is(DIRECTION, "s2c") => Some(Role::Server),
+            () if members.is(DIRECTION, "stderr") => None,
             () => return Ok(()),
         };
         if let Some(connection) = members.text(CONNECTION).filter(|one| !one.is_empty()) {
@@ -95,7 +96,13 @@ impl super::Form for Form {
                 let text = 0..self.kept.len();
                 Text::Json { text, inside }
             }
+            _ if from.is_none() => return Ok(()),
             _ => return Err(members.wrong(DIRECTION, "a frame with neither \"raw\" nor \"text\"")),
+        };
+        let Some(from) = from else {
+            let entry = Entry::told(members.time(TIME), Told::Stderr(text));
+            out.push_back(entry.in_session(Some(session)));
+            return Ok(());
         };
         self.redacted += u64::from(members.raw(REDACTED).is_some_and(|raw| raw != b"false"));
         let is_cut = members.raw(TRUNCATED).is_some_and(|raw| raw != b"false");

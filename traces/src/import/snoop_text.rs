@@ -83,6 +83,10 @@ impl super::Form for Form {
         self.close(out);
     }
 
+    fn is_by_line(&self) -> bool {
+        false
+    }
+
     fn kept(&self) -> &[u8] {
         &self.kept
     }

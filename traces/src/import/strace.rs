@@ -337,6 +337,10 @@ impl super::Form for Form {
         }
     }
 
+    fn is_by_line(&self) -> bool {
+        false
+    }
+
     fn kept(&self) -> &[u8] {
         &self.kept
     }

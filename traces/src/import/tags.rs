@@ -1,7 +1,7 @@
 //! Logs with a tag for each standard stream: `TIME [STDIN] {…}`, `[STDOUT]` and `[STDERR]`, as mcp-server-logger and its
 //! relatives write them.
 
-use super::entry::{Entries, Entry, Text};
+use super::entry::{Entries, Entry, Text, Told};
 use super::time::stamp;
 use super::{Head, Kind, Lost, Reading};
 use crate::event::Role;
@@ -26,23 +26,28 @@ fn recognises(head: &Head<'_>) -> bool {
 
 /// Whose stream it is, and where the text begins.
 fn tagged(line: &[u8]) -> Option<(Role, usize)> {
+    let tags: [(&[u8], Role); 2] = [(b"[STDIN] ", Role::Client), (b"[STDOUT] ", Role::Server)];
+    let mut tags = tags.into_iter();
+    tags.find_map(|(tag, role)| Some((role, behind(line, tag)?)))
+}
+
+/// Where the text behind that tag begins.
+fn behind(line: &[u8], tag: &[u8]) -> Option<usize> {
     let length = stamp(line).map_or(0, |stamp| stamp.length);
-    let rest = line[length..].trim_ascii_start();
-    let (role, text) = match rest.strip_prefix(b"[STDIN] ") {
-        Some(text) => (Role::Client, text),
-        None => (Role::Server, rest.strip_prefix(b"[STDOUT] ")?),
-    };
-    Some((role, line.len() - text.len()))
+    let text = line[length..].trim_ascii_start().strip_prefix(tag)?;
+    Some(line.len() - text.len())
 }
 
 pub(super) struct Form;
 
 impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
+        let t_ms = stamp(line.bytes).map(|stamp| stamp.ms);
+        let text = |at: usize| Text::Here(at..at + line.bytes[at..].trim_ascii_end().len());
         if let Some((role, at)) = tagged(line.bytes) {
-            let t_ms = stamp(line.bytes).map(|stamp| stamp.ms);
-            let end = at + line.bytes[at..].trim_ascii_end().len();
-            out.push_back(Entry::frame(role, t_ms, Text::Here(at..end)));
+            out.push_back(Entry::frame(role, t_ms, text(at)));
+        } else if let Some(at) = behind(line.bytes, b"[STDERR] ") {
+            out.push_back(Entry::told(t_ms, Told::Stderr(text(at))));
         }
         Ok(())
     }

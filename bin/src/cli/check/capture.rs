@@ -443,7 +443,11 @@ fn log_event<'a>(line: &'a CaptureLine<'_>, event: &CaptureEvent<'_>) -> Option<
         EventKind::EmptyBody => LogWhat::EmptyBody,
         EventKind::CloseQueued => LogWhat::CloseQueued,
         EventKind::Teardown => LogWhat::Teardown,
-        EventKind::Open | EventKind::Queued | EventKind::Lost | EventKind::Other => return None,
+        EventKind::Open
+        | EventKind::Queued
+        | EventKind::Lost
+        | EventKind::Recording
+        | EventKind::Other => return None,
     };
     Some(log_event_of(line, event.by?, what))
 }
