@@ -8,6 +8,8 @@ mod evidence;
 mod explain;
 mod failures;
 mod findings;
+mod input;
+mod inputs;
 mod interrupt;
 mod list;
 mod outcome;

@@ -423,6 +423,11 @@ impl Observer {
         }
     }
 
+    /// Until then nothing more has come, by the recording's clock: patience may run out.
+    pub fn wait_until(&mut self, at_ms: u64) {
+        self.clock(Some(at_ms));
+    }
+
     /// Something that is no frame, in its place among them.
     pub fn event(&mut self, event: &LogEvent<'_>) {
         self.clock(event.at_ms);

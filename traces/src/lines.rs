@@ -184,9 +184,15 @@ impl<R: Read> LineReader<R> {
     /// The beginning of the input, so many bytes of it if there are, before the first line is read.
     ///
     /// # Errors
-    /// What the input reports.
+    /// What the input reports before it gives anything; what it reports later is told where it is met again.
     pub fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
-        while self.filled - self.start < bytes && self.fill()? {}
+        while self.filled - self.start < bytes {
+            match self.fill() {
+                Ok(true) => {}
+                Err(error) if self.filled == self.start => return Err(error),
+                Ok(false) | Err(_) => break,
+            }
+        }
         let end = self.filled.min(self.start + bytes);
         Ok(&self.buffer[self.start..end])
     }

@@ -165,7 +165,8 @@ pub(crate) struct ShrinkArgs {
 /// `mcpsim check`
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Traces, captures and logs of other programs (see `mcpsim list formats`); `-` for standard input
+    /// Traces, captures and logs of other programs (see `mcpsim list formats`), also packed with gzip; folders stand for all logs in
+    /// them, parts of a rotated log are read as one; `-` for standard input
     #[arg(required_unless_present_any = ["c2s", "s2c"])]
     pub(crate) files: Vec<PathBuf>,
     /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
@@ -174,6 +175,16 @@ pub(crate) struct CheckArgs {
     /// What the server sent, as with --c2s
     #[arg(long, value_name = "FILE")]
     pub(crate) s2c: Option<PathBuf>,
+    /// What a line with a frame looks like in a log of your own: a regular expression with the groups frame, dir (or c2s and s2c),
+    /// and perhaps time and session
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    pub(crate) pattern: Option<String>,
+    /// Go on with a log that is being written, also where it is rotated, and tell findings as they come; Ctrl-C ends it
+    #[arg(long, conflicts_with_all = ["c2s", "s2c"])]
+    pub(crate) follow: bool,
+    /// How many files are looked at at once [default: one for each core]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024), allow_hyphen_values = true)]
+    pub(crate) jobs: Option<u16>,
     /// Where the observer stood [default: as the log says, else between]
     #[arg(long, value_parser = ["world", "client", "server", "between"], allow_hyphen_values = true)]
     pub(crate) vantage: Option<String>,
@@ -235,6 +246,9 @@ pub(crate) struct ConvertArgs {
     /// What the server sent, as with --c2s
     #[arg(long, value_name = "FILE")]
     pub(crate) s2c: Option<PathBuf>,
+    /// What a line with a frame looks like in a log of your own, as for `check`
+    #[arg(long, value_name = "REGEX", conflicts_with_all = ["c2s", "s2c"], allow_hyphen_values = true)]
+    pub(crate) pattern: Option<String>,
     /// Where it goes; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,

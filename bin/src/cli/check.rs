@@ -1,14 +1,16 @@
 //! `mcpsim check`: recorded logs, judged from where their observer stood.
 
 mod account;
+mod all;
 mod capture;
 mod choice;
+mod follow;
 mod trace;
 mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use self::choice::Choice;
@@ -16,8 +18,9 @@ use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
 use super::findings::{findings_text, report_of};
+use super::input::{Input, Meter, Starts};
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
-use super::replay::{open, read_failure};
+use super::replay::read_failure;
 use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
 };
@@ -25,8 +28,9 @@ use crate::models::{Outcome as RuleOutcome, Unread, rules};
 use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
 use crate::traces::import::pair::Pair;
+use crate::traces::import::pattern::Pattern;
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
-use crate::traces::lines::ReadError;
+use crate::traces::lines::LineReader;
 use crate::traces::message::Revision;
 use crate::traces::observed::ObservedTrace;
 use crate::traces::sniff::Log;
@@ -39,6 +43,8 @@ pub(crate) struct Wanted {
     revision: Option<Revision>,
     patience_ms: u64,
     choice: Choice,
+    /// How lines with frames look, where the user says so.
+    pattern: Option<Pattern>,
 }
 
 /// Findings of one rule in one file beyond this are counted and not shown.
@@ -70,12 +76,12 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Outcome> {
         revision: args.revision.as_deref().map(revision).transpose()?,
         patience_ms: u64::try_from(args.patience.as_millis()).unwrap_or(u64::MAX),
         choice: Choice::new(args)?,
+        pattern: args.pattern.as_deref().map(pattern).transpose()?,
     };
-    let mut checked: Vec<Checked> = args
-        .files
-        .iter()
-        .map(|path| check_file(path, &wanted))
-        .collect();
+    let mut checked = match args.follow {
+        true => vec![follow::check(&args.files, &wanted, args.format)?],
+        false => all::check(&args.files, args.jobs, &wanted),
+    };
     let pair = [args.c2s.as_deref(), args.s2c.as_deref()];
     if pair != [None; 2] {
         checked.push(check_pair(pair, &wanted));
@@ -157,29 +163,44 @@ pub(crate) fn revision(date: &str) -> Result<Revision> {
     })
 }
 
-/// Judges one file. What cannot be used of it is in the report's errors.
-fn check_file(path: &Path, wanted: &Wanted) -> Checked {
-    let mut checked = match read_log(path) {
-        Ok((log, copy)) => {
-            let mut checked = judge(path, log, wanted);
-            let source = copy.as_ref().map_or(Source::File(path), Source::Spool);
+/// The form of log that `--pattern` describes.
+///
+/// # Errors
+/// It is no regular expression, or lacks a group.
+pub(crate) fn pattern(text: &str) -> Result<Pattern> {
+    Pattern::new(text).map_err(|message| Failure::new(format!("--pattern, {message}")))
+}
+
+/// Judges one input. What cannot be used of it is in the report's errors.
+fn check_input(input: &Input, wanted: &Wanted, meter: Option<&Meter>) -> Checked {
+    let name = input.name();
+    let path = Path::new(&name);
+    let mut checked = match read_log(input, wanted.pattern.as_ref(), meter) {
+        Ok(opened) => {
+            let mut checked = judge(path, opened.log, wanted);
+            let source = opened.copy.as_ref();
+            let source = source.map_or(Source::Input(input), Source::Spool);
             let findings = &mut checked.report.findings;
             match &*checked.report.format {
                 "trace" | "capture" => evidence::fill(findings, &source),
-                _ => evidence::fill_from_import(findings, &source),
+                _ => evidence::fill_from_import(findings, &source, wanted.pattern.as_ref()),
+            }
+            if input.is_series() {
+                all::place(&mut checked.report, input, &opened.starts);
             }
             checked
         }
         Err(failure) => failed(&failure),
     };
-    checked.report.file = path.display().to_string();
+    checked.report.file = name;
     checked
 }
 
 /// Judges what each side sent, each in a file of its own.
 fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
     let open_both = || -> Result<Pair<_>> {
-        let [client, server] = paths.map(|path| path.map(open).transpose());
+        let bytes = |path: &Path| Input::one(path).open(None).map(|(bytes, _)| bytes);
+        let [client, server] = paths.map(|path| path.map(bytes).transpose());
         Ok(Pair::new(client?, server?))
     };
     let both = || paths.into_iter().flatten();
@@ -210,23 +231,30 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
     checked
 }
 
-type Input = Box<dyn Read>;
+/// A log that was opened.
+struct Opened {
+    log: Log<Box<dyn Read>>,
+    /// A copy of what cannot be read twice.
+    copy: Option<File>,
+    starts: Starts,
+}
 
-/// Opens a log, with a copy of what cannot be read twice.
-fn read_log(path: &Path) -> Result<(Log<Input>, Option<File>)> {
-    let wrong = |error: ReadError| read_failure(path, &error);
-    let opened = |input: Input| Log::open(input).map_err(wrong);
-    let is_file = path.metadata().is_ok_and(|data| data.is_file());
-    if path != Path::new("-") && is_file {
-        return Ok((opened(Box::new(open(path)?))?, None));
+fn read_log(input: &Input, pattern: Option<&Pattern>, meter: Option<&Meter>) -> Result<Opened> {
+    let name = input.name();
+    let path = Path::new(&name);
+    let (mut bytes, starts) = input.open(meter)?;
+    let mut copy = None;
+    if !input.is_repeatable() {
+        let (tee, kept) = Tee::new(bytes).map_err(|error| Failure::file("copy", path, &error))?;
+        bytes = Box::new(tee);
+        copy = Some(kept);
     }
-    let input: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        Box::new(open(path)?)
+    let log = match pattern {
+        Some(pattern) => pattern.open(LineReader::new(bytes)).map(Log::Import),
+        None => Log::open(bytes),
     };
-    let (tee, copy) = Tee::new(input).map_err(|error| Failure::file("copy", path, &error))?;
-    Ok((opened(Box::new(tee))?, Some(copy)))
+    let log = log.map_err(|error| read_failure(path, &error))?;
+    Ok(Opened { log, copy, starts })
 }
 
 /// The findings of a trace of ours, with the frames that they show.
@@ -243,6 +271,7 @@ pub(crate) fn findings_of_trace(
         revision: None,
         patience_ms: 0,
         choice: Choice::default(),
+        pattern: None,
     };
     let reader = TraceReader::new(input).map_err(|error| read_failure(path, &error))?;
     let mut checked = trace::judge(path, reader, &wanted);
@@ -250,7 +279,7 @@ pub(crate) fn findings_of_trace(
     Ok(checked.report.findings)
 }
 
-fn judge(path: &Path, log: Log<Input>, wanted: &Wanted) -> Checked {
+fn judge(path: &Path, log: Log<Box<dyn Read>>, wanted: &Wanted) -> Checked {
     let mut checked = match log {
         Log::Capture(mut reader) => capture::judge(path, &mut *reader, wanted),
         Log::Import(mut reader) => capture::judge(path, &mut *reader, wanted),
@@ -459,7 +488,10 @@ fn summary(outcomes: &[RuleOutcome], choice: &Choice) -> SummaryReport {
 
 fn text(report: &FileReport) -> String {
     if report.format.is_empty() {
-        return String::new();
+        let remarks = report.remarks.iter();
+        return remarks
+            .map(|remark| format!("{}: {remark}\n", report.file))
+            .collect();
     }
     let mut revisions: Vec<String> = vec![];
     for session in &report.sessions {

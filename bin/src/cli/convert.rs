@@ -4,13 +4,15 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::args::{ConvertArgs, ConvertTo, Format};
+use super::check::pattern;
+use super::input::Input;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::replay::{open, read_failure};
 use super::report::{ConvertReport, NotHeldReport, to_json};
 use super::store::{Over, Whole, already_there, same_file};
 use crate::traces::export::{Broken, Converted, Destination, Target, convert as convert_to};
 use crate::traces::import::pair::Pair;
-use crate::traces::lines::ReadError;
+use crate::traces::lines::{LineReader, ReadError};
 use crate::traces::recording::Recording;
 use crate::traces::show::escape;
 use crate::traces::sniff::Log;
@@ -102,12 +104,12 @@ fn read(args: &ConvertArgs) -> Result<Box<dyn Recording>> {
         let pair = Pair::new(opened(&args.c2s)?, opened(&args.s2c)?);
         return Ok(Box::new(pair));
     };
-    let input: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        Box::new(open(path)?)
+    let (bytes, _) = Input::one(path).open(None)?;
+    let log = match args.pattern.as_deref().map(pattern).transpose()? {
+        Some(pattern) => pattern.open(LineReader::new(bytes)).map(Log::Import),
+        None => Log::open(bytes),
     };
-    let log = Log::open(input).map_err(|error| read_failure(path, &error))?;
+    let log = log.map_err(|error| read_failure(path, &error))?;
     if args.to == ConvertTo::Trace && matches!(log, Log::Trace(_)) {
         let message = "is a trace already: there is nothing to convert";
         return Err(Failure::new(format!("{}: {message}", shown(path))));

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 
+use super::input::Input;
 use super::report::{EvidenceReport, FindingReport};
 use crate::models::rules;
 use crate::traces::capture::CaptureWhat;
 use crate::traces::event::Role;
+use crate::traces::import::pattern::Pattern;
 use crate::traces::lines::{LineReader, ReadError};
 use crate::traces::place::{self, Placed};
 use crate::traces::recording::Recording;
@@ -28,8 +29,8 @@ const SPOOL_BYTES_MAX: u64 = 256 << 20;
 
 /// Where a log can be read once more.
 pub(crate) enum Source<'a> {
-    /// In its file.
-    File(&'a Path),
+    /// Where it came from.
+    Input(&'a Input),
     /// In a copy of what came in.
     Spool(&'a File),
     /// In memory.
@@ -37,28 +38,21 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// As [`Source::open`], for as long as it is wanted.
+    /// The log from its beginning.
     fn reopen(&self) -> io::Result<Box<dyn Read>> {
         Ok(match self {
-            Source::File(path) => Box::new(File::open(path)?),
+            Source::Input(input) => {
+                let opened = input.open(None);
+                opened
+                    .map_err(|failure| io::Error::other(failure.to_string()))?
+                    .0
+            }
             Source::Spool(file) => {
                 let mut file = file.try_clone()?;
                 file.seek(SeekFrom::Start(0))?;
                 Box::new(file)
             }
             Source::Memory(bytes) => Box::new(Cursor::new(bytes.to_vec())),
-        })
-    }
-
-    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
-        Ok(match self {
-            Source::File(path) => Box::new(File::open(path)?),
-            Source::Spool(file) => {
-                let mut file: &File = file;
-                file.seek(SeekFrom::Start(0))?;
-                Box::new(file)
-            }
-            Source::Memory(bytes) => Box::new(Cursor::new(*bytes)),
         })
     }
 }
@@ -116,10 +110,18 @@ pub(crate) fn fill(findings: &mut [FindingReport], source: &Source<'_>) {
 }
 
 /// As [`fill`], of a log of another program: it is imported once more.
-pub(crate) fn fill_from_import(findings: &mut [FindingReport], source: &Source<'_>) {
+pub(crate) fn fill_from_import(
+    findings: &mut [FindingReport],
+    source: &Source<'_>,
+    pattern: Option<&Pattern>,
+) {
     let input = source.reopen().map_err(ReadError::from);
+    let opened = input.and_then(|input| match pattern {
+        Some(pattern) => pattern.open(LineReader::new(input)).map(Log::Import),
+        None => Log::open(input),
+    });
     // A file that has gone in the meantime shows nothing.
-    if let Ok(Log::Import(recording)) = input.and_then(Log::open) {
+    if let Ok(Log::Import(recording)) = opened {
         fill_from(findings, recording);
     }
 }
@@ -188,7 +190,7 @@ fn read(
     wanted: &BTreeMap<u64, Vec<(usize, usize)>>,
     found: &mut [BTreeMap<usize, EvidenceReport>],
 ) -> io::Result<()> {
-    let mut lines = LineReader::new(source.open()?);
+    let mut lines = LineReader::new(source.reopen()?);
     let mut wanted = wanted.iter().peekable();
     while let Some(&(&number, uses)) = wanted.peek() {
         let Some(line) = lines.next_line()? else {

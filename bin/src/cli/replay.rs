@@ -8,6 +8,7 @@ use super::check::findings_of_trace;
 use super::evidence::Source;
 use super::failures::first_failure;
 use super::findings::{findings_text, report_of};
+use super::input::Input;
 use super::outcome::{Failure, Outcome, Result, counted, print, shown};
 use super::play::Play;
 use super::report::FindingReport;
@@ -166,7 +167,7 @@ fn reports(path: &Path, header: &Header, findings: &[Finding]) -> Result<Vec<Fin
     if findings.is_empty() {
         return Ok(vec![]);
     }
-    let mut recorded = findings_of_trace(path, open(path)?, &Source::File(path))?;
+    let mut recorded = findings_of_trace(path, open(path)?, &Source::Input(&Input::one(path)))?;
     Ok(findings
         .iter()
         .map(|finding| {

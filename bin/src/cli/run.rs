@@ -117,7 +117,7 @@ fn fail_on(args: &RunArgs) -> Severity {
     )
 }
 
-fn cores() -> u16 {
+pub(crate) fn cores() -> u16 {
     std::thread::available_parallelism()
         .map_or(1, |count| u16::try_from(count.get()).unwrap_or(u16::MAX))
 }

@@ -34,12 +34,19 @@ pub(crate) struct Account {
 pub(crate) struct Watched {
     pub(crate) observer: Observer,
     pub(crate) account: Account,
+    /// So many of its findings were told while the log was being written.
+    pub(crate) told: usize,
 }
 
 impl Watched {
     pub(crate) fn new(observer: Observer) -> Watched {
         let account = Account::default();
-        Watched { observer, account }
+        let told = 0;
+        Watched {
+            observer,
+            account,
+            told,
+        }
     }
 
     #[inline]

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Instant;
 
 mod route;
 
@@ -12,9 +14,10 @@ use route::{Name, Routes};
 use super::account::Watched;
 use super::versions::Versions;
 use super::{Checked, Context, FINDINGS_MAX, Lines, Wanted};
+use crate::cli::findings::report_of;
 use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
-use crate::cli::report::SessionReport;
+use crate::cli::report::{FindingReport, SessionReport};
 use crate::models::rules::lost::needed;
 use crate::models::{
     Category, LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule, rules,
@@ -35,13 +38,27 @@ use crate::traces::scan::Scanner;
 /// Errors beyond this many are counted and not listed.
 const ERRORS_MAX: u64 = 20;
 
+/// Is told of findings while the log is still being written.
+pub(crate) type Live<'a> = &'a mut dyn FnMut(Vec<FindingReport>);
+
 /// Judges a recording.
 pub(crate) fn judge(
     path: &Path,
     reader: &mut (impl Recording + ?Sized),
     wanted: &Wanted,
 ) -> Checked {
+    judge_live(path, reader, wanted, None)
+}
+
+/// Judges a recording. Where somebody listens, an input that would block is asked again, and what was found up to there is told.
+pub(crate) fn judge_live(
+    path: &Path,
+    reader: &mut (impl Recording + ?Sized),
+    wanted: &Wanted,
+    mut live: Option<Live<'_>>,
+) -> Checked {
     let mut sessions = Sessions::new(reader.opening(), wanted);
+    sessions.clock = live.as_ref().map(|_| Clock::default());
     let mut checked = Checked::default();
     let mut errors = 0;
     loop {
@@ -49,6 +66,12 @@ pub(crate) fn judge(
         match reader.next_line() {
             Ok(Some(line)) => sessions.line(&line),
             Ok(None) => break,
+            Err(ReadError::Io(error)) if live.is_some() && would_block(&error) => {
+                if let Some(tell) = &mut live {
+                    sessions.wait();
+                    tell(sessions.fresh());
+                }
+            }
             Err(error) => {
                 errors += 1;
                 sessions.hole(reader.line_number());
@@ -111,6 +134,31 @@ struct Sessions<'a> {
     lost: Lost,
     /// The first line that could not be used: from there on something may be missing.
     hole: Option<u64>,
+    /// Where the log is still being written: how its time goes.
+    clock: Option<Clock>,
+    /// There: findings of sessions that are over, until they are told.
+    fresh: Vec<FindingReport>,
+}
+
+/// When the last line that has a time was read, and what its time was.
+#[derive(Default)]
+struct Clock {
+    last: Option<(Instant, u64)>,
+}
+
+fn would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// The two parties of a session, by their roles.
+fn both_parties() -> [Party; 2] {
+    [Role::Client, Role::Server].map(|role| Party {
+        name: role.as_str().to_owned(),
+        role: match role {
+            Role::Client => PartyRole::Client,
+            Role::Server => PartyRole::Server,
+        },
+    })
 }
 
 impl<'a> Sessions<'a> {
@@ -129,7 +177,61 @@ impl<'a> Sessions<'a> {
             shortened: 0,
             lost: Lost::NOTHING,
             hole: None,
+            clock: None,
+            fresh: vec![],
         }
+    }
+
+    /// Nothing comes for the moment: time goes on all the same.
+    fn wait(&mut self) {
+        let Some((at, t_ms)) = self.clock.as_ref().and_then(|clock| clock.last) else {
+            return;
+        };
+        let waited = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        for watched in self.observers.values_mut() {
+            watched.observer.wait_until(t_ms.saturating_add(waited));
+        }
+    }
+
+    /// What was found since it was asked last.
+    fn fresh(&mut self) -> Vec<FindingReport> {
+        let mut all = std::mem::take(&mut self.fresh);
+        let mut observers = std::mem::take(&mut self.observers);
+        for watched in observers.values_mut() {
+            all.extend(self.fresh_of(watched));
+        }
+        self.observers = observers;
+        all
+    }
+
+    fn fresh_of(&self, watched: &mut Watched) -> Vec<FindingReport> {
+        let observer = &watched.observer;
+        let mut findings = observer.findings()[watched.told..].to_vec();
+        watched.told = observer.findings().len();
+        let revision = observer.revision();
+        self.settle(&mut findings);
+        self.wanted.choice.apply(&mut findings);
+        let line_of = |frame| self.lines.of(frame);
+        let report = |finding| report_of(finding, &both_parties(), line_of, revision);
+        findings.iter().map(report).collect()
+    }
+
+    /// Leaves out what the recording cannot show, and makes unsure what lines that could not be used may explain; which rules
+    /// these are.
+    fn settle(&self, findings: &mut Vec<Finding>) -> BTreeSet<&'static str> {
+        let doubtful = findings
+            .iter_mut()
+            .filter(|finding| {
+                rests_on_the_whole(finding, self.hole, &self.lines)
+                    || self.routes.is_blurred() && rests_on_others(finding)
+            })
+            .map(|finding| {
+                finding.verdict = Verdict::Unsure;
+                finding.rule
+            })
+            .collect();
+        findings.retain(|finding| is_decided(finding.rule, self.lost));
+        doubtful
     }
 
     /// That line could not be used.
@@ -145,6 +247,9 @@ impl<'a> Sessions<'a> {
     }
 
     fn line(&mut self, line: &CaptureLine<'_>) {
+        if let (Some(clock), Some(t_ms)) = (&mut self.clock, line.t_ms) {
+            clock.last = Some((Instant::now(), t_ms));
+        }
         match &line.what {
             CaptureWhat::Frame(frame) => {
                 self.frame += 1;
@@ -277,36 +382,22 @@ impl<'a> Sessions<'a> {
     }
 
     /// A session is over: keeps what came of it.
-    fn close(&mut self, watched: Watched) {
+    fn close(&mut self, mut watched: Watched) {
+        if self.clock.is_some() {
+            let fresh = self.fresh_of(&mut watched);
+            self.fresh.extend(fresh);
+        }
         let Watched {
             mut observer,
             account,
+            ..
         } = watched;
-        let parties = [Role::Client, Role::Server].map(|role| Party {
-            name: role.as_str().to_owned(),
-            role: match role {
-                Role::Client => PartyRole::Client,
-                Role::Server => PartyRole::Server,
-            },
-        });
+        let parties = both_parties();
         observer.finish(Ending::Unfinished);
         let revision = observer.revision();
         let versions = Versions::of(&observer.revisions(), observer.foreign_versions());
-        let (mut findings, hole) = (observer.take_findings(), self.hole);
-        let doubtful: BTreeSet<&str> = findings
-            .iter_mut()
-            .filter(|finding| {
-                rests_on_the_whole(finding, hole, &self.lines)
-                    || self.routes.is_blurred() && rests_on_others(finding)
-            })
-            .map(|finding| {
-                finding.verdict = Verdict::Unsure;
-                finding.rule
-            })
-            .collect();
-        let lost = self.lost;
-        let is_decided = |id: &str| rule(id).is_none_or(|rule| needed(rule, lost).is_nothing());
-        findings.retain(|finding| is_decided(finding.rule));
+        let (mut findings, lost) = (observer.take_findings(), self.lost);
+        let doubtful = self.settle(&mut findings);
         let outcome = |rule: &Rule| match observer.outcome(rule) {
             Outcome::Broken | Outcome::Kept if !needed(rule, lost).is_nothing() => Outcome::Unsure,
             Outcome::Broken if doubtful.contains(rule.id) => {
@@ -335,7 +426,7 @@ impl<'a> Sessions<'a> {
                 ..account.close(&observer)
             },
         };
-        let counted = observer.counted().filter(|(id, _)| is_decided(id));
+        let counted = observer.counted().filter(|(id, _)| is_decided(id, lost));
         for rule in rules().iter().filter(|rule| choice.tells(rule.id)) {
             let open = needed(rule, lost);
             if !open.is_nothing() && observer.outcome(rule) != Outcome::Idle {
@@ -382,6 +473,11 @@ impl<'a> Sessions<'a> {
             checked.report.guessed.push("vantage: between".to_owned());
         }
     }
+}
+
+/// Whether a recording that has lost that can show anything of the rule.
+fn is_decided(id: &str, lost: Lost) -> bool {
+    rule(id).is_none_or(|rule| needed(rule, lost).is_nothing())
 }
 
 /// Whether a session may begin with that message.
