@@ -490,7 +490,7 @@ mod tests {
         tee.read_to_end(&mut all).expect("memory");
         let mut again = String::new();
         let source = Source::Spool(&copy);
-        let mut reader = source.open().expect("opened");
+        let mut reader = source.reopen().expect("opened");
         reader.read_to_string(&mut again).expect("read");
         assert_eq!(again.as_bytes(), all);
     }
