@@ -93,7 +93,12 @@ fn the_verdict_stays() {
             compared += 1;
             let after = verdict(here.path(), &["out"]);
             let has_words = matches!(*form, "capture" | "trace");
-            if has_words {
+            // A trace has no line for a head alone or an event without data: rules of these are idle there, not open.
+            let is_of_heads = name.ends_with(".har") || name == "inspector-network.json";
+            if is_of_heads && *form == "trace" {
+                assert_eq!(after.0, before.0, "{name} as {form}");
+                assert!(after.1.to_string().contains("event ids"));
+            } else if has_words {
                 assert_eq!(after, before, "{name} as {form}");
             } else if !ran.err.contains("may take") && !differs(name, form) {
                 assert_eq!(after.0, before.0, "{name} as {form}");
@@ -114,6 +119,9 @@ fn differs(name: &str, form: &str) -> bool {
         // The exit of the server's program.
         ("go-grafana-json_invalid.jsonl", "mcpsnoop"),
         ("py1-lowlevel-cancel_race.jsonl", "mcpsnoop"),
+        // Which of two exchanges at once an answer belongs to.
+        ("http-real.har", "mcp-trace"),
+        ("http.har", "mcp-trace"),
     ];
     known.contains(&(name, form))
 }

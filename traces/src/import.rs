@@ -14,6 +14,9 @@ mod arrow;
 mod bare;
 mod claude_desktop;
 mod entry;
+mod exchange;
+mod har;
+mod inspector_network;
 mod inspector_protocol;
 mod json_lines;
 mod mcp_cassette;
@@ -31,6 +34,7 @@ mod python_http;
 mod refused;
 mod sender;
 mod snoop_text;
+mod sse;
 mod strace;
 mod supergateway;
 mod tags;
@@ -68,6 +72,8 @@ enum Kind {
     Mcpsnoop,
     Tags,
     McpCassette,
+    Har,
+    InspectorNetwork,
     InspectorProtocol,
     Supergateway,
     Strace,
@@ -90,8 +96,10 @@ pub const FORMATS: &[Format] = &[
     mcp_trace::FORMAT,
     mcpsnoop::FORMAT,
     tags::FORMAT,
+    har::FORMAT,
     mcp_cassette::FORMAT,
     mcp_debugger::FORMAT,
+    inspector_network::FORMAT,
     inspector_protocol::FORMAT,
     supergateway::FORMAT,
     strace::FORMAT,
@@ -166,7 +174,9 @@ impl Format {
             Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
             Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
             Kind::Tags => log(self, lines, tags::Form),
+            Kind::Har => whole::open(self, lines, har::plan)?,
             Kind::McpCassette => whole::open(self, lines, mcp_cassette::plan)?,
+            Kind::InspectorNetwork => whole::open(self, lines, inspector_network::plan)?,
             Kind::InspectorProtocol => whole::open(self, lines, inspector_protocol::plan)?,
             Kind::Supergateway => log(self, lines, supergateway::Form::default()),
             Kind::Strace => log(self, lines, strace::Form::default()),

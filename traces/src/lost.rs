@@ -29,7 +29,12 @@ impl Lost {
     /// Frames here and there, or whole streams of them.
     pub const FRAMES: Lost = Lost(1 << 8);
 
-    const NAMES: [(Lost, &'static str); 9] = [
+    /// In which order frames of one exchange came among those of others, where these overlap in time.
+    pub const STREAMS: Lost = Lost(1 << 9);
+    /// The ids of server-sent events: whoever recorded them may have numbered them.
+    pub const EVENT_IDS: Lost = Lost(1 << 10);
+
+    const NAMES: [(Lost, &'static str); 11] = [
         (Lost::RAW, "raw text"),
         (Lost::TIME, "time"),
         (Lost::ORDER, "order between the sides"),
@@ -39,6 +44,8 @@ impl Lost {
         (Lost::LINES, "lines that are no frames"),
         (Lost::HTTP, "HTTP"),
         (Lost::FRAMES, "some frames"),
+        (Lost::STREAMS, "order between streams"),
+        (Lost::EVENT_IDS, "event ids"),
     ];
 
     /// Whether all of that is lost.

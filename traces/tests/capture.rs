@@ -322,7 +322,7 @@ fn a_capture_says_what_it_has_lost() {
         }
     };
     let known = "known are raw text, time, order between the sides, direction, ids, payload, \
-        lines that are no frames, HTTP, some frames";
+        lines that are no frames, HTTP, some frames, order between streams, event ids";
     for (file, wanted) in [
         ("{\"dir\":\"c2s\",\"raw\":\"\"}", Ok("nothing".to_owned())),
         ("{\"event\":\"recording\"}", Ok("nothing".to_owned())),

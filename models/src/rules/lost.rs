@@ -2,7 +2,7 @@
 
 use mcpsim_traces::lost::Lost;
 
-use super::{Category, Needs, Rule};
+use super::{Category, Needs, Rule, Side};
 
 /// Rules about the bytes of a frame: whoever writes frames anew hides what they look for.
 const OF_BYTES: &[&str] = &[
@@ -42,6 +42,79 @@ const WITHOUT_ORDER: &[&str] = &[
     "response-id-mismatch",
     "response-unknown-id",
 ];
+
+/// Rules that hold the ids of events against each other, or rest on their being the server's.
+const OF_EVENT_IDS: &[&str] = &[
+    "http-event-id-unique",
+    "http-poll-after-close",
+    "http-prime-event",
+    "http-replay-own-stream",
+    "http-response-on-get",
+    "http-resume-with-get",
+    "http-sse-close-early",
+];
+
+/// Rules of what happens on several streams at once, beside those that need the offender's own log.
+const ACROSS_STREAMS: &[&str] = &[
+    "dir-server-not-first",
+    "http-404-new-session",
+    "http-poll-after-close",
+    "http-replay-own-stream",
+    "http-resume-with-get",
+    "http-retry-respected",
+    "http-session-ended-404",
+    "http-unrelated-on-get",
+    "id-reused-while-active",
+    "id-unique-in-flight",
+    "request-timeout-cancel",
+    "response-before-request-observed",
+    "structured-content-invalid",
+    "structured-content-missing",
+    "tools-structured-output",
+    "tools-unknown-tool-error",
+    "unknown-tool-error",
+    "updated-without-subscription",
+];
+
+/// Rules that only count, or hold one frame against what the handshake said: no order between streams changes them.
+const OF_ANY_STREAM: &[&str] = &[
+    "cancel-initialize",
+    "cancel-not-on-http",
+    "caps-server-declares-what-it-serves",
+    "corr-one-response",
+    "duplicate-response",
+    "elicit-complete-twice",
+    "elicit-id-unique",
+    "embedded-resource-capability",
+    "id-reused-by-sender",
+    "log-without-capability",
+    "prompts-list-changed-undeclared",
+    "resources-list-changed-undeclared",
+    "resources-updated-undeclared",
+    "sub-change-capability",
+    "task-id-unique",
+    "tools-list-changed-undeclared",
+];
+
+/// Whether the rule needs to know which of two frames on different streams came first. The client's requests have an order of
+/// their own, and an answer comes after what it answers.
+fn needs_streams(rule: &Rule) -> bool {
+    let id = rule.id;
+    if rule.needs == Needs::Frame || OF_ANY_STREAM.contains(&id) {
+        return false;
+    }
+    let is_of_server = rule.needs == Needs::SameDirection && rule.side != Side::Client;
+    let is_of_both = matches!(
+        rule.category,
+        Category::Cancellation
+            | Category::Mrtr
+            | Category::Progress
+            | Category::Subscriptions
+            | Category::Tasks
+            | Category::TasksExtension
+    );
+    rule.needs == Needs::OffenderLog || is_of_server || is_of_both || ACROSS_STREAMS.contains(&id)
+}
 
 /// Categories that look at ids, or at who asked what.
 fn looks_at_ids(category: Category) -> bool {
@@ -88,6 +161,8 @@ pub fn needed(rule: &Rule, lost: Lost) -> Lost {
         Lost::HTTP,
         rule.category == Category::TransportHttp && rule.needs == Needs::Transport,
     );
+    needs(Lost::STREAMS, needs_streams(rule));
+    needs(Lost::EVENT_IDS, is_of(OF_EVENT_IDS));
     needs(Lost::FRAMES, rule.needs != Needs::Frame && !is_of_lines);
     needed
 }
@@ -99,7 +174,17 @@ mod tests {
 
     #[test]
     fn lists_name_rules() {
-        for list in [OF_BYTES, OF_TIME, OF_DIRECTION, OF_PAYLOAD, WITHOUT_ORDER] {
+        let lists = [
+            OF_BYTES,
+            OF_TIME,
+            OF_DIRECTION,
+            OF_PAYLOAD,
+            WITHOUT_ORDER,
+            OF_EVENT_IDS,
+            ACROSS_STREAMS,
+            OF_ANY_STREAM,
+        ];
+        for list in lists {
             assert!(list.is_sorted());
             for id in list {
                 assert!(rule(id).is_some(), "{id}");
@@ -118,6 +203,11 @@ mod tests {
         assert_eq!(needed("request-unanswered", all), Lost::NOTHING);
         assert_eq!(needed("jsonrpc-version", all), Lost::NOTHING);
         assert_eq!(needed("duplicate-response", Lost::IDS), Lost::IDS);
+        let of_streams = Lost::STREAMS | Lost::EVENT_IDS;
+        assert_eq!(needed("duplicate-response", of_streams), Lost::NOTHING);
+        assert_eq!(needed("http-version-header", of_streams), Lost::NOTHING);
+        assert_eq!(needed("id-unique-in-flight", of_streams), Lost::STREAMS);
+        assert_eq!(needed("http-event-id-unique", of_streams), Lost::EVENT_IDS);
         for rule in rules() {
             assert_eq!(super::needed(rule, Lost::NOTHING), Lost::NOTHING);
         }

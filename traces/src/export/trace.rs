@@ -37,6 +37,8 @@ pub(super) struct Trace<W, S> {
     of_session: BTreeMap<String, LinkId>,
     frames: FrameNo,
     clock: Clock,
+    /// An event without data was left out, whose id counts.
+    leaves_ids_out: bool,
     losses: Losses,
 }
 
@@ -73,6 +75,7 @@ impl<W: Write, S: Spool> Trace<W, S> {
             of_session: BTreeMap::new(),
             frames: 0,
             clock: Clock::default(),
+            leaves_ids_out: false,
             losses: Losses::default(),
         }
     }
@@ -241,6 +244,7 @@ impl<W: Write, S: Spool> Trace<W, S> {
         let Some(http) = line.http.as_deref() else {
             return Ok(());
         };
+        self.leaves_ids_out |= !http.sse.is_empty();
         let mut note = format!("{}: {}", by.as_str(), words(http));
         if let Some(stream) = &line.stream {
             note.push_str(&format!(" on {stream}"));
@@ -276,6 +280,9 @@ impl<W: Write, S: Spool> Trace<W, S> {
         let mut lost = end.lost;
         if self.clock.start_ms.is_none() {
             lost |= Lost::TIME;
+        }
+        if self.leaves_ids_out {
+            lost |= Lost::EVENT_IDS;
         }
         header.lost = lost.names().map(str::to_owned).collect();
         if !opening.whole {

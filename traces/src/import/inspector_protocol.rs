@@ -126,13 +126,8 @@ fn take(
     };
     let t_ms = members.time(TIME);
     lacks.times += u64::from(t_ms.is_none());
-    let item = |from, t_ms, words| Item {
-        t_ms,
-        from,
-        stream: None,
-        words,
-    };
-    plan.items.push(item(from, t_ms, Words::Value(message)));
+    plan.items
+        .push(Item::frame(from, t_ms, Words::Value(message)));
     if let Some(response) = members.span(RESPONSE) {
         let duration = members
             .integer(DURATION)
@@ -142,7 +137,7 @@ fn take(
             .zip(duration)
             .map(|(sent, took)| sent.saturating_add(took));
         plan.items
-            .push(item(from.other(), answered, Words::Value(response)));
+            .push(Item::frame(from.other(), answered, Words::Value(response)));
     }
     Ok(())
 }

@@ -95,14 +95,14 @@ fn take(document: &Document, at: usize, plan: &mut Plan, scanner: &mut Scanner) 
         Some(_) => Lost::NOTHING,
         None => Lost::TIME,
     };
+    let words = match document.inside(&payload) {
+        Some(inside) => Words::Inside(inside),
+        None => Words::Value(payload),
+    };
+    let t_ms = t_ms.and_then(|ms| u64::try_from(ms).ok());
     plan.items.push(Item {
-        t_ms: t_ms.and_then(|ms| u64::try_from(ms).ok()),
-        from,
         stream,
-        words: match document.inside(&payload) {
-            Some(inside) => Words::Inside(inside),
-            None => Words::Value(payload),
-        },
+        ..Item::frame(from, t_ms, words)
     });
     Ok(members.raw(REDACTED) == Some(b"true"))
 }

@@ -4,11 +4,12 @@
 use std::io::Read;
 use std::ops::Range;
 
-use super::entry::{Entry, Text};
+use super::entry::{Entry, Text, Told};
 use super::{Format, Lost, Reading};
-use crate::capture::{CaptureLine, Opening};
+use crate::capture::{CaptureLine, EventKind, Opening};
 use crate::event::Role;
 use crate::file::json::Wrong;
+use crate::http::Http;
 use crate::lines::{InputError, LineReader, ReadError};
 use crate::recording::Recording;
 use crate::scan::{Scanner, unescape, white};
@@ -48,8 +49,8 @@ pub(super) fn open<R: Read + 'static>(
     Ok(Box::new(WholeLog {
         format,
         document,
+        items: std::mem::take(&mut plan.items).into_iter(),
         plan,
-        next: 0,
         line: 0,
         scratch: vec![],
     }))
@@ -64,8 +65,8 @@ struct Mark {
     line_start: usize,
 }
 
-/// A mark is set after so many bytes.
-const MARK_BYTES: usize = 1 << 16;
+/// A mark is set after so many bytes: for every frame as many are looked through for its line.
+const MARK_BYTES: usize = 1 << 12;
 
 /// A JSON document, with what it takes to find the line of any of its bytes.
 pub(super) struct Document {
@@ -165,24 +166,76 @@ pub(super) enum Words {
     Value(Span),
     /// Between the quotes of a string.
     Inside(Span),
+    /// In what the plan keeps; in the document that begins there.
+    Kept { text: Span, at: usize },
 }
 
-/// A frame that is handed on in its turn.
+/// What an item tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Tells {
+    Frame(Words),
+    Event(EventKind),
+    /// Nothing but what HTTP tells.
+    Http,
+}
+
+/// Something that is handed on in its turn.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) t_ms: Option<u64>,
     pub(super) from: Role,
-    /// Which of the plan's streams it travels on.
+    /// Which of the plan's sessions it belongs to, and which of its streams it travels on.
+    pub(super) session: Option<u32>,
     pub(super) stream: Option<u32>,
-    pub(super) words: Words,
+    pub(super) http: Option<Box<Http<'static>>>,
+    /// Where it stands in the document.
+    pub(super) at: usize,
+    pub(super) tells: Tells,
+}
+
+impl Item {
+    pub(super) fn frame(from: Role, t_ms: Option<u64>, words: Words) -> Item {
+        let at = match &words {
+            Words::Value(span) | Words::Inside(span) => span.start,
+            Words::Kept { at, .. } => *at,
+        };
+        Item {
+            tells: Tells::Frame(words),
+            ..Item::event(from, t_ms, EventKind::Other, at)
+        }
+    }
+
+    pub(super) fn event(from: Role, t_ms: Option<u64>, kind: EventKind, at: usize) -> Item {
+        Item {
+            t_ms,
+            from,
+            session: None,
+            stream: None,
+            http: None,
+            at,
+            tells: Tells::Event(kind),
+        }
+    }
+
+    /// Nothing but what HTTP tells.
+    pub(super) fn http(from: Role, t_ms: Option<u64>, http: Http<'static>, at: usize) -> Item {
+        Item {
+            http: Some(Box::new(http)),
+            tells: Tells::Http,
+            ..Item::event(from, t_ms, EventKind::Other, at)
+        }
+    }
 }
 
 /// What is to be handed on of a document.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
-    /// Names of streams.
+    /// Names of sessions and streams.
+    pub(super) sessions: Vec<String>,
     pub(super) streams: Vec<String>,
+    /// Texts that were decoded.
+    pub(super) kept: Vec<u8>,
     pub(super) opening: Opening,
     pub(super) lost: Lost,
     pub(super) guessed: Vec<String>,
@@ -193,9 +246,9 @@ pub(super) struct Plan {
 struct WholeLog {
     format: &'static Format,
     document: Document,
+    /// What is still to be handed on.
+    items: std::vec::IntoIter<Item>,
     plan: Plan,
-    /// The item that is handed on next.
-    next: usize,
     line: u64,
     /// The text of the last frame, where it had to be decoded.
     scratch: Vec<u8>,
@@ -203,23 +256,48 @@ struct WholeLog {
 
 impl WholeLog {
     /// The item as an entry, with its text in places from the beginning of its line.
-    fn entry(&mut self, item: &Item, start: usize) -> Entry {
-        let here = |span: &Span| span.start - start..span.end - start;
-        let text = match &item.words {
-            Words::Value(span) => Text::Here(here(span)),
+    fn entry(&mut self, item: Item, start: usize) -> Entry {
+        let told = match item.tells {
+            Tells::Frame(words) => Told::Frame {
+                from: item.from,
+                text: self.text(words, start),
+                has_eol: true,
+                cut_from_bytes: None,
+            },
+            Tells::Event(kind) => Told::Event {
+                kind,
+                by: Some(item.from),
+                status: None,
+            },
+            Tells::Http => Told::Http(item.from),
+        };
+        let name = |names: &[String], nth: Option<u32>| names.get(nth? as usize).cloned();
+        Entry {
+            line: self.line,
+            session: name(&self.plan.sessions, item.session),
+            stream: name(&self.plan.streams, item.stream),
+            http: item.http,
+            ..Entry::told(item.t_ms, told)
+        }
+    }
+
+    fn text(&mut self, words: Words, start: usize) -> Text {
+        match words {
+            Words::Value(span) => Text::Here(span.start - start..span.end - start),
             Words::Inside(span) => {
                 self.scratch.clear();
                 unescape(&self.document.bytes[span.clone()], &mut self.scratch);
                 let text = 0..self.scratch.len();
-                let inside = here(span);
+                let inside = span.start - start..span.end - start;
                 Text::Json { text, inside }
             }
-        };
-        let name = |nth: u32| self.plan.streams.get(nth as usize).cloned();
-        Entry {
-            line: self.line,
-            stream: item.stream.and_then(name),
-            ..Entry::frame(item.from, item.t_ms, text)
+            Words::Kept { text, at } => {
+                self.scratch.clear();
+                self.scratch.extend_from_slice(&self.plan.kept[text]);
+                let text = 0..self.scratch.len();
+                let at = at - start;
+                Text::Kept { text, at }
+            }
         }
     }
 }
@@ -234,14 +312,12 @@ impl Recording for WholeLog {
     }
 
     fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
-        let Some(item) = self.plan.items.get(self.next).cloned() else {
+        let Some(item) = self.items.next() else {
             return Ok(None);
         };
-        self.next += 1;
-        let (Words::Value(span) | Words::Inside(span)) = &item.words;
-        let (line, start) = self.document.place(span.start);
+        let (line, start) = self.document.place(item.at);
         self.line = line;
-        let entry = self.entry(&item, start);
+        let entry = self.entry(item, start);
         Ok(Some(entry.hand_on(
             &self.document.bytes[start..],
             line,

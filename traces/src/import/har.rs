@@ -1,0 +1,224 @@
+//! HTTP Archive 1.2, as browsers and mitmproxy write it: an entry for each exchange, with both bodies.
+
+use std::borrow::Cow;
+
+use super::exchange::{Body, Exchange, Fields, Writer, plan as plan_exchanges};
+use super::json_lines::Members;
+use super::whole::{Document, Plan, Span};
+use super::{Head, Kind, Lost, Reading};
+use crate::file::json::Wrong;
+use crate::scan::Scanner;
+
+pub(super) const FORMAT: super::Format = super::Format {
+    name: "har",
+    what: "an HTTP Archive (HAR)",
+    found: "developer tools of browsers, mitmproxy, `mcpsim convert --to har`",
+    lost: Lost::NOTHING,
+    hint: "events in an answer have no times; where exchanges overlap, so does the order of their frames",
+    is_read: true,
+    recognises,
+    kind: Kind::Har,
+};
+
+fn recognises(head: &Head<'_>) -> bool {
+    let text = head.bytes.trim_ascii_start();
+    let has = |words: &[u8]| memchr::memmem::find(head.bytes, words).is_some();
+    let inside = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.starts_with(b"\"log\""))
+        && (has(b"\"creator\"") || has(b"\"entries\""))
+}
+
+/// Where a member that must be there stands.
+fn need<const N: usize>(
+    members: &Members<'_, N>,
+    nth: usize,
+    at: usize,
+    what: &str,
+) -> Reading<Span> {
+    let missing = || Wrong::new(at, format!("{what} is missing"));
+    members.span(nth).ok_or_else(missing)
+}
+
+/// The members of the object there.
+fn object<'a, const N: usize>(
+    document: &'a Document,
+    at: usize,
+    names: &[&[u8]; N],
+    what: &str,
+    scanner: &mut Scanner,
+) -> Reading<Members<'a, N>> {
+    if document.bytes[at] != b'{' {
+        return Err(Wrong::new(at, format!("{what} was expected")));
+    }
+    Members::of(&document.bytes, at, names, scanner)
+}
+
+pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
+    let mut scanner = Scanner::new();
+    let root = document.root();
+    let outer = object(document, root, &[b"log"], "an object", &mut scanner)?;
+    let at = need(&outer, 0, root, "\"log\"")?.start;
+    let log = object(
+        document,
+        at,
+        &[b"creator", b"entries"],
+        "an object",
+        &mut scanner,
+    )?;
+    let creator = match log.span(0) {
+        Some(span) if document.bytes[span.start] == b'{' => {
+            let names: [&[u8]; 1] = [b"name"];
+            let creator = Members::of(&document.bytes, span.start, &names, &mut scanner)?;
+            creator.text(0).unwrap_or_default()
+        }
+        _ => Cow::Borrowed(""),
+    };
+    let creator = creator.to_ascii_lowercase();
+    if creator == "mcpsnoop" {
+        let message = "an archive of mcpsnoop has no whole messages: check its JSON Lines instead \
+                       (--trace-file, or ~/.local/state/mcpsnoop/sessions)";
+        return Err(Wrong::new(at, message));
+    }
+    let entries = need(&log, 1, at, "\"entries\"")?;
+    if document.bytes[entries.start] != b'[' {
+        return Err(Wrong::new(entries.start, "a list of entries was expected"));
+    }
+    let mut exchanges = vec![];
+    for entry in document.items(entries.start) {
+        exchanges.push(exchange(
+            document,
+            entry.start,
+            creator == "mcpsim",
+            &mut scanner,
+        )?);
+    }
+    let writer = Writer {
+        keeps_bodies: creator == "mitmproxy" || creator == "mcpsim",
+        reads_latin: creator == "mitmproxy",
+        is_one_session: false,
+    };
+    plan_exchanges(document, exchanges, writer, plan)
+}
+
+fn exchange<'a>(
+    document: &'a Document,
+    at: usize,
+    is_ours: bool,
+    scanner: &mut Scanner,
+) -> Reading<Exchange<'a>> {
+    let names: [&[u8]; 6] = [
+        b"startedDateTime",
+        b"time",
+        b"request",
+        b"response",
+        b"pageref",
+        b"comment",
+    ];
+    let entry = object(document, at, &names, "an entry", scanner)?;
+    let mut exchange = Exchange {
+        at,
+        start_ms: entry.time(0),
+        took_ms: entry.raw(1).and_then(milliseconds),
+        // Pages of browsers are no sessions.
+        session: entry.text(4).filter(|_| is_ours),
+        is_made_up: is_ours && entry.is(5, "made up of frames on a pipe"),
+        ..Exchange::default()
+    };
+    let asked = need(&entry, 2, at, "the entry's \"request\"")?.start;
+    request(document, asked, &mut exchange, scanner)?;
+    if let Some(span) = entry.span(3) {
+        response(document, span.start, &mut exchange, scanner)?;
+    }
+    Ok(exchange)
+}
+
+fn request<'a>(
+    document: &'a Document,
+    at: usize,
+    exchange: &mut Exchange<'a>,
+    scanner: &mut Scanner,
+) -> Reading<()> {
+    let names: [&[u8]; 6] = [
+        b"method",
+        b"url",
+        b"headers",
+        b"postData",
+        b"bodySize",
+        b"comment",
+    ];
+    let request = object(document, at, &names, "a request", scanner)?;
+    let missing = |what| Wrong::new(at, format!("a request without a {what}"));
+    exchange.method = request.text(0).ok_or_else(|| missing("method"))?;
+    exchange.url = request.text(1).ok_or_else(|| missing("url"))?;
+    exchange.asked = fields(request.span(2), request.has(5));
+    let text = match request.span(3) {
+        Some(span) => {
+            let names: [&[u8]; 1] = [b"text"];
+            object(document, span.start, &names, "posted data", scanner)?.span(0)
+        }
+        None => None,
+    };
+    let has_size = request.integer(4).is_some_and(|size| size > 0);
+    exchange.request = body(document, text, false, has_size)?;
+    Ok(())
+}
+
+fn response<'a>(
+    document: &'a Document,
+    at: usize,
+    exchange: &mut Exchange<'a>,
+    scanner: &mut Scanner,
+) -> Reading<()> {
+    let names: [&[u8]; 5] = [b"status", b"headers", b"content", b"bodySize", b"comment"];
+    let response = object(document, at, &names, "a response", scanner)?;
+    let status = response
+        .integer(0)
+        .and_then(|status| u16::try_from(status).ok());
+    // Browsers write 0 where no answer came.
+    exchange.status = status.filter(|status| (100..1000).contains(status));
+    exchange.answered = fields(response.span(1), response.has(4));
+    let mut has_size = response.integer(3).is_some_and(|size| size > 0);
+    let (mut text, mut is_base64) = (None, false);
+    if let Some(span) = response.span(2) {
+        let names: [&[u8]; 4] = [b"mimeType", b"text", b"encoding", b"size"];
+        let content = object(document, span.start, &names, "a body", scanner)?;
+        exchange.mime = content.text(0).unwrap_or_default();
+        text = content.span(1);
+        is_base64 = content.is(2, "base64");
+        has_size |= content.integer(3).is_some_and(|size| size > 0);
+    }
+    exchange.response = body(document, text, is_base64, has_size)?;
+    Ok(())
+}
+
+/// A comment beside the fields says that they were not recorded.
+fn fields(span: Option<Span>, has_comment: bool) -> Fields {
+    match span {
+        Some(span) if !has_comment => Fields::Pairs(span),
+        _ => Fields::Unknown,
+    }
+}
+
+fn body(document: &Document, text: Option<Span>, is_base64: bool, has_size: bool) -> Reading<Body> {
+    let Some(span) = text else {
+        return Ok(if has_size { Body::Missing } else { Body::Empty });
+    };
+    let Some(inside) = document.inside(&span) else {
+        return Err(Wrong::new(span.start, "a text was expected"));
+    };
+    Ok(match () {
+        () if inside.is_empty() && has_size => Body::Missing,
+        () if is_base64 => Body::Base64(inside),
+        () => Body::Text(inside),
+    })
+}
+
+/// A number of milliseconds, without its fraction; `None` for -1, which stands for none.
+fn milliseconds(text: &[u8]) -> Option<u64> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_plain = text[digits..]
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    let text = std::str::from_utf8(&text[..digits]).ok()?;
+    text.parse().ok().filter(|_| is_plain)
+}
