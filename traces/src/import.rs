@@ -147,6 +147,18 @@ impl<'a> Head<'a> {
         }
     }
 
+    /// Whether it is JSON that begins with these two, with blanks at most between them.
+    pub(crate) fn begins_with(&self, outer: &[u8], inner: &[u8]) -> bool {
+        let text = self.bytes.trim_ascii_start();
+        let inside = text.strip_prefix(outer).map(<[u8]>::trim_ascii_start);
+        inside.is_some_and(|inside| inside.starts_with(inner))
+    }
+
+    /// Whether that stands in it.
+    pub(crate) fn has(&self, words: &[u8]) -> bool {
+        memchr::memmem::find(self.bytes, words).is_some()
+    }
+
     /// Whether any of the first lines is such a one.
     pub(crate) fn any(&self, is: impl Fn(&[u8]) -> bool) -> bool {
         self.lines.iter().any(|line| is(line))

@@ -106,8 +106,7 @@ pub struct Placed<'a> {
 impl<'a> Placed<'a> {
     /// Finds the frame of a line; `None` where it has none.
     pub fn find(line: &'a [u8]) -> Option<Placed<'a>> {
-        let mark = line.starts_with(b"\xEF\xBB\xBF");
-        let first = white(line, if mark { 3 } else { 0 });
+        let first = beginning(line);
         if line.get(first) != Some(&b'{') {
             return None;
         }
@@ -156,8 +155,7 @@ impl<'a> Placed<'a> {
 /// A header in the head of a line of a capture: where its name and its value stand, in bytes, quotes and all. Names are looked for in
 /// any case; `None` where there is no such header.
 pub fn header(line: &[u8], name: &str) -> Option<(Range<usize>, Range<usize>)> {
-    let mark = line.starts_with(b"\xEF\xBB\xBF");
-    let first = white(line, if mark { 3 } else { 0 });
+    let first = beginning(line);
     let head = member(line, first, |key| key == b"head")?.1;
     let headers = member(line, head.start, |key| key == b"headers")?.1;
     member(line, headers.start, |key| {
@@ -167,10 +165,15 @@ pub fn header(line: &[u8], name: &str) -> Option<(Range<usize>, Range<usize>)> {
 
 /// Who sent what a line of a trace or a capture tells, where it says so.
 pub fn sender(line: &[u8]) -> Option<Role> {
-    let mark = line.starts_with(b"\xEF\xBB\xBF");
-    let first = white(line, if mark { 3 } else { 0 });
+    let first = beginning(line);
     let (_, value) = member(line, first, |key| key == b"dir" || key == b"from")?;
     role(&line[value])
+}
+
+/// Where the line's value begins, behind a byte order mark and blanks.
+fn beginning(line: &[u8]) -> usize {
+    let mark = line.starts_with(b"\xEF\xBB\xBF");
+    white(line, if mark { 3 } else { 0 })
 }
 
 fn role(value: &[u8]) -> Option<Role> {

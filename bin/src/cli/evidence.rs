@@ -200,27 +200,24 @@ fn read(
             continue;
         }
         wanted.next();
+        let placed = Placed::find(line.bytes);
         for &(at, place) in uses {
             let frame = &shown(&findings[at])[place];
-            if let Some(header) = frame
+            let header = frame
                 .header
-                .and_then(|name| header_of(line.bytes, name, frame))
-            {
-                found[at].insert(place, header);
+                .and_then(|name| header_of(line.bytes, name, frame));
+            let of_frame = || {
+                let placed = placed.as_ref()?;
+                let shown = Shown {
+                    from: placed.from,
+                    text: &placed.text,
+                    place: &|byte| (0, placed.column(byte)),
+                };
+                Some(excerpt_of(&shown, frame))
+            };
+            if let Some(evidence) = header.or_else(of_frame) {
+                found[at].insert(place, evidence);
             }
-        }
-        let Some(placed) = Placed::find(line.bytes) else {
-            continue;
-        };
-        let placed = Shown {
-            from: placed.from,
-            text: &placed.text,
-            place: &|byte| (0, placed.column(byte)),
-        };
-        for &(at, place) in uses {
-            let frame = &shown(&findings[at])[place];
-            let of_frame = || excerpt_of(&placed, frame);
-            found[at].entry(place).or_insert_with(of_frame);
         }
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! Where the bytes of a log come from: a file, its packed form, standard input, or the parts of a log that was rotated.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use flate2::read::MultiGzDecoder;
 
-use super::outcome::{Failure, Result, shown};
+use super::outcome::{Failure, Result};
+use super::replay::open;
 
 /// How a gzip file begins.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
@@ -71,8 +71,8 @@ impl Input {
     /// It cannot be opened.
     pub(crate) fn open(&self, meter: Option<&Meter>) -> Result<(Box<dyn Read>, Starts)> {
         let starts = Starts::default();
-        let open = |path: &PathBuf| open_part(path, meter);
-        let mut parts = self.parts.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let part = |path: &PathBuf| open_part(path, meter);
+        let mut parts = self.parts.iter().map(part).collect::<Result<Vec<_>>>()?;
         let bytes: Box<dyn Read> = if parts.len() == 1 {
             parts.remove(0)
         } else {
@@ -107,21 +107,12 @@ impl Input {
 pub(crate) struct Starts(Arc<Mutex<Vec<u64>>>);
 
 fn open_part(path: &Path, meter: Option<&Meter>) -> Result<Box<dyn Read>> {
-    let failed = |error: &io::Error| Failure::file("read", path, error);
-    let file: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let file = File::open(path).map_err(|error| failed(&error))?;
-        if file.metadata().is_ok_and(|data| data.is_dir()) {
-            let message = "is a directory; name a file in it";
-            return Err(Failure::new(format!("{}: {message}", shown(path))));
-        }
-        match meter {
-            Some(meter) => Box::new(Metered(file, meter.clone())),
-            None => Box::new(file),
-        }
+    let file: Box<dyn Read> = match meter {
+        _ if path == Path::new("-") => Box::new(io::stdin()),
+        Some(meter) => Box::new(Metered(open(path)?, meter.clone())),
+        None => Box::new(open(path)?),
     };
-    unpacked(file).map_err(|error| failed(&error))
+    unpacked(file).map_err(|error| Failure::file("read", path, &error))
 }
 
 /// The bytes of a log, unpacked where they are packed.
@@ -138,18 +129,21 @@ fn unpacked(mut file: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
         return Ok(Box::new(whole));
     }
     let packed = Arc::new(AtomicU64::new(0));
-    let counted = Counted(whole, packed.clone());
+    let counter = packed.clone();
+    let count: Meter = Arc::new(move |bytes| {
+        counter.fetch_add(bytes, Ordering::Relaxed);
+    });
     Ok(Box::new(Bounded {
-        input: MultiGzDecoder::new(counted),
+        input: MultiGzDecoder::new(Metered(whole, count)),
         packed,
         unpacked: 0,
     }))
 }
 
 /// Tells a meter what is read.
-struct Metered(File, Meter);
+struct Metered<R>(R, Meter);
 
-impl Read for Metered {
+impl<R: Read> Read for Metered<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.0.read(out)?;
         (self.1)(count as u64);
@@ -157,20 +151,9 @@ impl Read for Metered {
     }
 }
 
-/// Counts what is read.
-struct Counted<R>(R, Arc<AtomicU64>);
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let count = self.0.read(out)?;
-        self.1.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
 /// Unpacks until it is clear that nobody packed a log there.
 struct Bounded<R> {
-    input: MultiGzDecoder<Counted<R>>,
+    input: MultiGzDecoder<Metered<R>>,
     packed: Arc<AtomicU64>,
     unpacked: u64,
 }

@@ -232,9 +232,7 @@ impl Part {
         self.members_by(cx, text);
         let was_asked_so = self.rare.as_ref().is_some_and(|rare| rare.init_in_array);
         if !was_asked_so {
-            let severity = self.revision.map_or(Severity::Warning, |_| {
-                BATCH_NOT_IN_REVISION.severity_at(self.revision)
-            });
+            let severity = self.severity_of_opening();
             let words = "the answer to initialize stands in an array; it comes alone".to_string();
             self.broken_at(cx, &BATCH_NOT_IN_REVISION, severity, &[cx.frame], words);
         }
@@ -417,6 +415,14 @@ impl Part {
         self.report_batch_init(cx, frame);
     }
 
+    /// How bad an array in the handshake is: as the revision has it, and mild where none was agreed on.
+    fn severity_of_opening(&self) -> Severity {
+        match self.revision {
+            Some(_) => BATCH_NOT_IN_REVISION.severity_at(self.revision),
+            None => Severity::Warning,
+        }
+    }
+
     fn report_batch_init(&mut self, cx: &mut Cx<'_>, frame: FrameNo) {
         match self.revision {
             Some(Revision::V2025_03_26) => {
@@ -424,9 +430,7 @@ impl Part {
                 self.broken(cx, &BATCH_INITIALIZE, &[frame], text);
             }
             revision => {
-                let severity = revision.map_or(Severity::Warning, |_| {
-                    BATCH_NOT_IN_REVISION.severity_at(revision)
-                });
+                let severity = self.severity_of_opening();
                 let why = match revision {
                     Some(_) => "which the revision does not have",
                     None => "and no revision is agreed on",

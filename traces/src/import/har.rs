@@ -21,11 +21,7 @@ pub(super) const FORMAT: super::Format = super::Format {
 };
 
 fn recognises(head: &Head<'_>) -> bool {
-    let text = head.bytes.trim_ascii_start();
-    let has = |words: &[u8]| memchr::memmem::find(head.bytes, words).is_some();
-    let inside = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
-    inside.is_some_and(|inside| inside.starts_with(b"\"log\""))
-        && (has(b"\"creator\"") || has(b"\"entries\""))
+    head.begins_with(b"{", b"\"log\"") && (head.has(b"\"creator\"") || head.has(b"\"entries\""))
 }
 
 /// Where a member that must be there stands.

@@ -23,13 +23,8 @@ pub(super) const FORMAT: super::Format = super::Format {
 };
 
 fn recognises(head: &Head<'_>) -> bool {
-    let text = head.bytes.trim_ascii_start();
-    let has = |words: &[u8]| memchr::memmem::find(head.bytes, words).is_some();
-    let inside = text.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
-    inside.is_some_and(|inside| inside.starts_with(b"{"))
-        && has(b"\"timestamp\"")
-        && has(b"\"direction\"")
-        && has(b"\"message\"")
+    let names: [&[u8]; 3] = [b"\"timestamp\"", b"\"direction\"", b"\"message\""];
+    head.begins_with(b"[", b"{") && names.into_iter().all(|name| head.has(name))
 }
 
 /// So many messages the Inspector keeps: a full export may lack its beginning.

@@ -69,18 +69,21 @@ fn begin(
     stop: &'static AtomicBool,
 ) -> Result<Option<Followed>> {
     let mut is_told = false;
+    let mut looked_at = 0;
+    let mut seen = None;
     loop {
         let is_stopped = stop.load(Ordering::Relaxed);
-        let message = match open(path, pattern, stop) {
-            Ok(followed) => return Ok(Some(followed)),
-            Err(failure) => failure,
-        };
         let size = path.metadata().map_or(0, |data| data.len());
-        if size >= HEAD_BYTES || is_stopped && size > 0 {
-            return Err(message);
+        if size != looked_at {
+            looked_at = size;
+            match open(path, pattern, stop) {
+                Ok(followed) => return Ok(Some(followed)),
+                Err(failure) if size >= HEAD_BYTES => return Err(failure),
+                Err(failure) => seen = Some(failure),
+            }
         }
         if is_stopped {
-            return Ok(None);
+            return seen.map_or(Ok(None), Err);
         }
         if !std::mem::replace(&mut is_told, true) {
             remark(&format!(
