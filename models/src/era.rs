@@ -1,8 +1,8 @@
 //! Which era and revision governs a frame; and the findings that wait until that can be told.
 
 use mcpsim_traces::encode::Encoder;
-use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Finding;
+use mcpsim_traces::event::{FrameNo, Role};
+use mcpsim_traces::judge::{Finding, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision, Version};
 use mcpsim_traces::tape::Value;
@@ -170,8 +170,11 @@ impl Part {
             false => self.find_own(message.id).ok().map(|at| self.own[at].flags),
         };
         let Some(flags) = asked else {
+            // It may answer what lies before the recording, where no session need have been.
+            let is_open = self.is(flag::JOINED) && self.revision.is_none();
             return match self.era_of_rest() {
-                Era::Bare if is_newer_answer(cx.body, message) => Era::Stateless,
+                Era::Session if !is_open => Era::Session,
+                Era::Session | Era::Bare if is_newer_answer(cx.body, message) => Era::Stateless,
                 era => era,
             };
         };
@@ -346,7 +349,7 @@ impl Part {
                 true => Light::Proof,
                 false => Light::Handshake,
             };
-            self.settle_held(ledger, light);
+            self.settle_held(ledger, light, &[]);
         }
     }
 
@@ -370,27 +373,68 @@ impl Part {
                 *flags |= open::BAD;
             }
         };
+        let open = match light {
+            Light::End if self.may_have_missed() => self.bare_frames(),
+            _ => vec![],
+        };
         let is_server = self.role == Role::Server;
         let own = self.own.iter_mut();
         own.for_each(|own| settle(&mut own.flags, is_server));
         let inn = self.inn.iter_mut();
         inn.for_each(|request| settle(&mut request.flags, !is_server));
-        self.settle_held(ledger, light);
+        self.settle_held(ledger, light, &open);
     }
 
-    /// Files the findings that this makes certain, and drops those that it makes void.
-    fn settle_held(&mut self, ledger: &mut Ledger, light: Light) {
+    /// The frames of open requests that nothing tells the era of.
+    fn bare_frames(&self) -> Vec<FrameNo> {
+        let is_bare = |flags: u16| flags & open::BARE != 0;
+        let own = self
+            .own
+            .iter()
+            .filter(|own| is_bare(own.flags) && !own.answer.is_some());
+        let inn = self.inn.iter().filter(|request| is_bare(request.flags));
+        own.map(|own| own.frame)
+            .chain(inn.map(|request| request.frame))
+            .collect()
+    }
+
+    /// Whether server/discover was asked and no result came: a session may follow.
+    fn has_open_probe(&self) -> bool {
+        let outside = self.deep.as_ref().and_then(|deep| deep.outside.as_ref());
+        if outside.is_some_and(|outside| outside.probe.is_some()) {
+            return true;
+        }
+        let is_probe = |method| method == Method::ServerDiscover;
+        match self.role {
+            Role::Client => self
+                .own
+                .iter()
+                .any(|own| is_probe(own.method) && !own.answer.is_some()),
+            Role::Server => self.inn.iter().any(|request| is_probe(request.method)),
+        }
+    }
+
+    /// Files the findings that this makes certain, and drops those that it makes void. At the end they are unsure where an
+    /// older server may still refuse the probe, and on requests that are still open where a session may lie before.
+    fn settle_held(&mut self, ledger: &mut Ledger, light: Light, open: &[FrameNo]) {
         let Some(rare) = &mut self.rare else { return };
         if rare.held.is_empty() {
             return;
         }
         let held = std::mem::take(&mut rare.held);
         let is_newer = self.is(flag::STATELESS) && !self.handshake_begun();
+        let is_open = light == Light::End && self.has_open_probe();
+        let sure = sure_frames(&held);
         let unmarked: Vec<Vec<u32>> = match light {
             Light::End => unmarked(&held),
             _ => vec![],
         };
-        for one in held {
+        for mut one in held {
+            let frames = &one.finding.frames;
+            let is_unanswered = frames.last().is_some_and(|frame| open.contains(frame));
+            if (is_open || is_unanswered) && !sure.contains(frames) {
+                one.finding.verdict = Verdict::Unsure;
+            }
             let is_made = match (one.awaits, light) {
                 (Awaits::Handshake, Light::Handshake) => true,
                 (Awaits::Handshake, Light::Proof) => false,
@@ -423,6 +467,19 @@ pub(crate) fn encode_held(held: &[Held], encoder: &mut Encoder) {
         encoder.key(Key::text(one.finding.rule.as_bytes()));
         encoder.word(one.awaits as u64);
     }
+}
+
+/// The frames of findings that are made by the rules of either era.
+fn sure_frames(held: &[Held]) -> Vec<Vec<FrameNo>> {
+    let frames = |awaits: Awaits| {
+        let those = held.iter().filter(move |one| one.awaits == awaits);
+        those.map(|one| &one.finding.frames)
+    };
+    let is_either = |one: &&Vec<FrameNo>| frames(Awaits::Newer).any(|other| other == *one);
+    frames(Awaits::Handshake)
+        .filter(is_either)
+        .cloned()
+        .collect()
 }
 
 /// The frames of findings that a result has no mark of its kind.

@@ -77,6 +77,15 @@ impl Exchanges {
         self.map.get_mut(&stream)
     }
 
+    /// Whether some request was sent in a session, or may have been where its head alone is missing.
+    pub(crate) fn carried_session(&self) -> bool {
+        let mut all = self.map.values();
+        let has_heads = self.map.values().any(|exchange| exchange.is(mark::FIELDS));
+        all.any(|exchange| {
+            exchange.session.is_present() || has_heads && exchange.verb == Verb::Unknown
+        })
+    }
+
     /// Whether the client's request shows that it is sent by the revision that was agreed on, wherever it is seen.
     pub(crate) fn is_agreed(&self, stream: Stream) -> bool {
         self.exchange(stream).is_some_and(|exchange| {

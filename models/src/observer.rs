@@ -193,10 +193,14 @@ pub struct Observer {
     closed_first: Option<Role>,
     ended: [bool; 2],
     stderr_full: [bool; 2],
+    /// Frames of that side were seen.
+    has_spoken: [bool; 2],
     /// A hang was reported, and the side has answered nothing since.
     is_hung: [bool; 2],
     /// The server was waited for, and nothing more came.
     is_stalled: bool,
+    /// A side was waited for in vain since the last frame.
+    is_resting: bool,
     finished: bool,
     scanner: Scanner,
     /// Only on http.
@@ -267,8 +271,10 @@ impl Observer {
             closed_first: None,
             ended: [false; 2],
             stderr_full: [false; 2],
+            has_spoken: [false; 2],
             is_hung: [false; 2],
             is_stalled: false,
+            is_resting: false,
             finished: false,
             scanner: Scanner::recording(),
             exchanges: Exchanges::default(),
@@ -336,6 +342,8 @@ impl Observer {
         }
         let from = seen.from as usize;
         self.ended[from] = false;
+        self.has_spoken[from] = true;
+        self.is_resting = false;
         self.is_stalled &= seen.from == Role::Client;
         if seen.message.kind.is_response() {
             self.is_hung[from] = false;
@@ -467,6 +475,7 @@ impl Observer {
                 }
             }
             LogWhat::Stall => {
+                self.is_resting |= event.stream.is_none();
                 self.is_stalled |=
                     event.by == Role::Server && event.stream.is_none() && !self.stderr_full[by];
             }
@@ -865,14 +874,14 @@ impl Observer {
     #[cold]
     fn judge_start(&mut self, seen: &Seen<'_>) {
         let message = seen.message;
-        let is_stateless = message.has(Condition::MetaVersion)
-            || matches!(
-                message.method,
-                Method::ServerDiscover | Method::SubscriptionsListen
-            );
-        let opens = message.kind == Kind::Batch
-            || message.kind == Kind::Request
-                && (message.method == Method::Initialize || is_stateless);
+        let is_stateless = speaks_for_itself(message);
+        let opens = match message.kind {
+            Kind::Request => message.method == Method::Initialize || is_stateless,
+            Kind::Batch => seen.text.is_none_or(|text| {
+                holds(text, |one| begins_session(one) || speaks_for_itself(one))
+            }),
+            _ => false,
+        };
         if seen.from == Role::Client && opens {
             // A request that speaks for itself may stand in the middle too.
             return match self.start {
@@ -881,14 +890,12 @@ impl Observer {
                 _ => self.begin(seen),
             };
         }
-        if self.start != Start::Open
-            || message.kind == Kind::Malformed
-            || self.options.revision.is_some()
-        {
+        if self.start != Start::Open || message.kind == Kind::Malformed {
             return;
         }
         let may_begin = match (seen.from, message.kind) {
             (_, Kind::Request) => message.method == Method::Ping,
+            (_, Kind::Batch) => false,
             (Role::Client, Kind::Notification) => self.client.mode == Mode::Loose,
             (Role::Server, Kind::Notification) => message.method == Method::LogMessage,
             (Role::Server, _) => self.client.find_own(message.id).is_ok() || !message.id.is_legal(),
@@ -935,8 +942,10 @@ impl Observer {
         let method = seen.message.method;
         let is_handshake = method == Method::Initialize;
         // A batch is read on its own; a probe comes first by its nature.
-        let is_late =
-            seen.message.kind == Kind::Request && !is_handshake && method != Method::ServerDiscover;
+        let is_late = !is_handshake
+            && method != Method::ServerDiscover
+            && !(seen.message.kind == Kind::Batch
+                && seen.text.is_none_or(|text| holds(text, begins_session)));
         let next = if is_late { Start::Late } else { Start::Whole };
         let start = std::mem::replace(&mut self.start, next);
         for part in [&mut self.client, &mut self.server] {
@@ -951,7 +960,9 @@ impl Observer {
         let Start::Joined { first, from, name } = start else {
             return;
         };
-        if !is_handshake || name.is_empty() {
+        // A session over HTTP that has an id goes on beside the new one.
+        let has_session = self.exchanges.carried_session();
+        if !is_handshake || name.is_empty() || has_session {
             return;
         }
         let (part, rule, party) = match from {
@@ -1123,6 +1134,10 @@ impl Observer {
     }
 
     fn report_death(&mut self, by: Role, lost: &[FrameNo]) {
+        if self.start != Start::Whole && !self.has_spoken[by.other() as usize] {
+            // The other side may have closed before the recording began.
+            return;
+        }
         let (part, party) = match by {
             Role::Client => (&self.client, self.options.client),
             Role::Server => (&self.server, self.options.server),
@@ -1240,8 +1255,9 @@ impl Observer {
     fn judge_subscriptions(&mut self, ending: Ending) {
         let mut cx = outside(&mut self.ledger, self.options.server, self.options.link);
         cx.now_ms = self.now_ms;
-        self.server.judge_teardown(&mut cx);
         let is_silent = self.is_stalled || self.ended[Role::Server as usize];
+        let is_at_rest = is_silent || self.is_resting || ending == Ending::Quiet;
+        self.server.judge_teardown(&mut cx, is_at_rest);
         let patience = u32::try_from(self.options.patience_ms).unwrap_or(u32::MAX);
         let seen = match (ending, self.closed_first) {
             (Ending::Quiet, None) => Some(0),
@@ -1356,4 +1372,25 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         is_agreed: false,
         is_misshapen: None,
     }
+}
+
+/// Whether the request begins a session.
+fn begins_session(message: &Message) -> bool {
+    message.kind == Kind::Request && message.method == Method::Initialize
+}
+
+/// Whether the request needs no session, by what it says of itself.
+fn speaks_for_itself(message: &Message) -> bool {
+    message.has(Condition::MetaVersion)
+        || matches!(
+            message.method,
+            Method::ServerDiscover | Method::SubscriptionsListen
+        )
+}
+
+/// Whether the array holds such a message.
+fn holds(text: &[u8], is_one: fn(&Message) -> bool) -> bool {
+    let mut found = false;
+    Part::members(text, |_, member| found |= is_one(member));
+    found
 }

@@ -235,6 +235,8 @@ pub(crate) struct Subscription {
     pub(crate) end_frame: FrameNo,
     /// The server was seen to stop serving it.
     pub(crate) is_torn: bool,
+    /// ... and to end its stream: nothing more can come on it.
+    pub(crate) is_shut: bool,
     /// The client closed its stream.
     pub(crate) is_dropped: bool,
 }
@@ -331,6 +333,7 @@ impl Subscriptions {
                 u64::from(one.stream) << 8
                     | u64::from(one.is_acknowledged())
                     | u64::from(one.is_blurred) << 1
+                    | u64::from(one.is_shut) << 5
                     | u64::from(one.is_torn) << 6
                     | u64::from(one.is_dropped) << 7
                     | one.end.map_or(0, |end| end as u64 + 1) << 2

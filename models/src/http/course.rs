@@ -30,6 +30,9 @@ impl Exchanges {
                 self.begin(scene, stream, frame, head);
             }
             (Some(head), Role::Server) if head.status().is_some() => {
+                if !scene.options.whole && !self.map.contains_key(&stream) {
+                    self.start(Exchange::new(stream, 0));
+                }
                 self.with(stream, |all, exchange| {
                     all.answer_begins(scene, exchange, frame, head);
                 });

@@ -189,6 +189,11 @@ impl Exchange {
         }
     }
 
+    /// Whether nothing was seen of its request: it need not be one of the protocol.
+    pub(crate) fn is_unasked(&self) -> bool {
+        self.frame == 0
+    }
+
     /// Whether it is certain that it goes on with no other stream.
     pub(crate) fn is_fresh(&self) -> bool {
         match self.verb {

@@ -57,7 +57,14 @@ impl Exchanges {
         let is_other_path = exchange.path.is_present()
             && self.session.tried.is_present()
             && ![self.session.tried, self.session.endpoint].contains(&exchange.path);
-        if exchange.is(mark::FOREIGN) || is_other_path && !is_message {
+        // What is posted as something else than JSON, before the endpoint is known.
+        let is_other_type = !scene.options.whole
+            && !self.session.tried.is_present()
+            && exchange
+                .waiting
+                .as_ref()
+                .is_some_and(|head| Media::of(head) == Media::Other);
+        if exchange.is(mark::FOREIGN) || (is_other_path || is_other_type) && !is_message {
             exchange.set(mark::FOREIGN);
             exchange.waiting = None;
             return Fate::Nothing;
@@ -192,7 +199,9 @@ impl Exchanges {
             _ => {}
         }
         let is_told = exchange.is(mark::BODY_TOLD);
-        let is_odd = is_told && message.kind == Kind::Error;
+        let may_be_foreign =
+            exchange.is_unasked() && !scene.options.whole && !message.id.is_legal();
+        let is_odd = (is_told || may_be_foreign) && message.kind == Kind::Error;
         // A body that should not be there: that it is no message, or answers nothing, is no second fault.
         match message.kind {
             Kind::Batch if is_told => {

@@ -365,7 +365,7 @@ impl Part {
             );
             return self.broken(cx, &CANCEL_ID_TYPE_MISMATCH, &frames, text);
         }
-        if self.is(flag::JOINED) {
+        if self.may_be_unseen(id) {
             return;
         }
         if self.mode == Mode::Loose {
@@ -405,7 +405,7 @@ impl Part {
             Err(_) => {
                 // What lies before the recording, or could not be read or kept, may have had that id.
                 let is_lossy = listens.is_some_and(|all| all.is_lossy);
-                if is_lossy || self.is(flag::JOINED | flag::GARBLED_IN) {
+                if is_lossy || self.may_be_unseen(id) || self.is(flag::GARBLED_IN) {
                     return;
                 }
                 (

@@ -367,7 +367,7 @@ impl Part {
             }
             return self.broken(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
         }
-        if self.is(flag::JOINED | flag::GARBLED_IN) {
+        if self.may_be_unseen(token) || self.is(flag::GARBLED_IN) {
             return;
         }
         if is_supplied == Used::Before {

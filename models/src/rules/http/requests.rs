@@ -197,6 +197,9 @@ impl Exchanges {
         }
         let rule = &HTTP_ONE_POST_PER_MESSAGE;
         let fault = Fault::new(Role::Client, rule, &[exchange.frame], text);
+        // It may still be sent on.
+        let is_answered = exchange.status.is_some() || exchange.messages > 0;
+        let fault = fault.sure_if(is_answered);
         self.say(scene, fault.in_era(exchange.is_stateless()));
     }
 

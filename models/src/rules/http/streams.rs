@@ -140,6 +140,11 @@ impl Exchanges {
         if is_named && is_malformed || is_refusal && (is_malformed || is_bare) {
             return false;
         }
+        let may_be_foreign =
+            !scene.options.whole && (exchange.is_unasked() || !self.is_endpoint(exchange));
+        if may_be_foreign && (is_malformed || is_bare) {
+            return false;
+        }
         let is_posted = exchange.requests + exchange.one_way > 0;
         if self.old.is_some() {
             if is_posted && is_malformed {

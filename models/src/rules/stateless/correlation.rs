@@ -7,7 +7,7 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
 use crate::ledger::Cx;
-use crate::part::{Mode, Part};
+use crate::part::{Mode, Part, flag};
 use crate::rules::correlation::{
     NOTIFICATION_WRONG_DIRECTION, REQUEST_WRONG_DIRECTION, RESPONSE_TO_NOTIFICATION,
 };
@@ -303,13 +303,23 @@ impl Part {
         true
     }
 
-    /// Whether the request of that id may stand before the recording, which begins with a request that
-    /// need not be the first one.
-    pub(crate) fn may_be_unseen(&self, id: Key) -> bool {
-        let first = self.rare.as_ref().map_or(Key::ABSENT, |rare| rare.first_id);
-        match (first.as_integer(), id.as_integer()) {
-            (Some(first), Some(id)) => id < first,
-            _ => first.is_present() && first.key_type() == id.key_type(),
+    /// Whether the request of that id or token may stand before the recording: it begins in the middle of a session, or
+    /// with a request that need not be the first one. Who counts begins with 0 or 1, and has sent no later number before.
+    pub(crate) fn may_be_unseen(&self, key: Key) -> bool {
+        match (self.counts_from(), key.as_integer()) {
+            (Some(first), Some(key)) => key < first,
+            _ => self.is(flag::JOINED | flag::LATE),
         }
+    }
+
+    /// Whether something may lie before the recording that matters beyond the requests that were open.
+    pub(crate) fn may_have_missed(&self) -> bool {
+        self.is(flag::JOINED) || self.is(flag::LATE) && self.counts_from().is_none()
+    }
+
+    /// The id of the client's first request, where that is the first number of who counts.
+    fn counts_from(&self) -> Option<i64> {
+        let first = self.rare.as_ref()?.first_id.as_integer()?;
+        (self.is(flag::LATE) && matches!(first, 0 | 1)).then_some(first)
     }
 }

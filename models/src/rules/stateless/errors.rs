@@ -8,7 +8,7 @@ use mcpsim_traces::message::{Condition, Conditions, Kind, Message, Method, Revis
 use crate::deep::{Asked, Deep, Frame};
 use crate::era::Era;
 use crate::ledger::Cx;
-use crate::part::{Part, flag, open};
+use crate::part::{Part, open};
 use crate::rules::stateless::capability::of_request;
 use crate::rules::stateless::correlation::may_send_newer;
 use crate::rules::stateless::versioning::is_removed;
@@ -316,7 +316,7 @@ impl Part {
             || kinds & unread::NO_REQUEST != 0 && matches!(message.number, -32600 | -32602);
         let mut open = self.inn.iter();
         let is_owed = open.any(|request| request.flags & open::LONG == 0);
-        if is_right || kinds == 0 || is_owed || self.is(flag::JOINED) {
+        if is_right || kinds == 0 || is_owed || self.may_have_missed() {
             return;
         }
         let (what, code) = match kinds {

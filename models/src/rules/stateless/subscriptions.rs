@@ -77,6 +77,7 @@ fn listen(part: &Part, deep: &mut Deep, cx: &Cx<'_>, frame: &Frame<'_>) {
         end: None,
         end_frame: 0,
         is_torn: false,
+        is_shut: false,
         is_dropped: false,
     });
 }
@@ -258,7 +259,7 @@ fn unknown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, tag
         }
     }
     // What lies before the recording, or could not be read or kept, may have had that id.
-    let is_blind = part.is(flag::JOINED) || deep.subscriptions.is_lossy || part.is_undecided(id);
+    let is_blind = part.may_be_unseen(id) || deep.subscriptions.is_lossy || part.is_undecided(id);
     if is_blind && meant.is_none() {
         return;
     }
@@ -518,9 +519,10 @@ impl Part {
         }
     }
 
-    /// The server took its subscriptions down: those that it had not said anything about by the end.
+    /// The server took its subscriptions down: those that it had not said anything about by the end; `is_over`: the session
+    /// came to rest, or the server ended.
     #[cold]
-    pub(crate) fn judge_teardown(&self, cx: &mut Cx<'_>) {
+    pub(crate) fn judge_teardown(&self, cx: &mut Cx<'_>, is_over: bool) {
         let Some(deep) = &self.deep else { return };
         let left = deep.subscriptions.iter().filter(|one| one.is_torn);
         for one in left.filter(|one| !one.is_over() && !one.is_blurred && one.is_acknowledged()) {
@@ -529,7 +531,10 @@ impl Part {
                 one.id
             );
             cx.is_stateless = true;
-            self.broken(cx, &SUB_END_ANNOUNCED, &[one.frame], text);
+            match is_over || one.is_shut {
+                true => self.broken(cx, &SUB_END_ANNOUNCED, &[one.frame], text),
+                false => self.unsure(cx, &SUB_END_ANNOUNCED, &[one.frame], text),
+            }
         }
     }
 
@@ -548,6 +553,7 @@ impl Part {
         let Some(deep) = &mut self.deep else { return };
         for one in deep.subscriptions.iter_mut() {
             one.is_torn |= stream.is_none_or(|stream| one.stream == stream);
+            one.is_shut |= stream == Some(one.stream);
         }
     }
 }

@@ -213,7 +213,12 @@ fn for_another(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange) 
     let state = retry.params.get("requestState");
     let frames = [one.frame, cx.frame];
     let rule = &MRTR_STATE_SINGLE_EXCHANGE;
-    part.case(cx, rule, Verdict::Broken, None, &frames, state, text);
+    // It may have been given twice.
+    let verdict = match part.may_have_missed() {
+        true => Verdict::Unsure,
+        false => Verdict::Broken,
+    };
+    part.case(cx, rule, verdict, None, &frames, state, text);
 }
 
 /// It comes back to no question that is known.

@@ -54,8 +54,10 @@ fn updates(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     };
     told.poll.is_news = true;
     // Another poll may have shown what this log does not.
-    let is_whole =
-        told.request.is_present() && !told.has_more && !part.is(flag::JOINED | flag::GARBLED_IN);
+    let is_whole = told.request.is_present()
+        && !told.has_more
+        && !part.may_have_missed()
+        && !part.is(flag::GARBLED_IN);
     let mut unknown: Option<Value<'_>> = None;
     let mut again: Option<Value<'_>> = None;
     let mut walk = Walk::begin(frame);
