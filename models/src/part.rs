@@ -95,6 +95,9 @@ pub(crate) mod flag {
         STRANGE = 25, "The handshake agreed on a version that is not known here.";
         DEPRIVED_FORBIDDEN = 20, "... although the link's kind forbids that.";
         MODERN = 22, "The server has shown that it knows 2026-07-28.";
+        UNTOLD_MINE = 27, "The party's handshake has no capabilities to be read.";
+        UNTOLD_THEIRS = 28, "... nor has the other side's.";
+        ODD_TOKEN = 29, "A request toward the party has a progress token that can be none.";
         LATE = 26, "The recording begins with a request of 2026-07-28, and a session may have begun before it.";
     }
 }
@@ -535,6 +538,11 @@ impl Part {
     #[inline]
     pub(crate) fn set(&mut self, flag: u32) {
         self.flags |= flag;
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, flag: u32, is_on: bool) {
+        self.flags = self.flags & !flag | if is_on { flag } else { 0 };
     }
 
     #[inline]
@@ -1084,15 +1092,19 @@ impl Part {
             self.settle_era(cx.ledger, Light::Handshake);
             if !self.opened.is_some() {
                 self.opened = fact;
-                self.theirs = message.capabilities;
+                self.told_of_theirs(message);
             } else if self.is(flag::INIT_REFUSED) && !self.is(flag::ANSWERED_INIT) {
-                self.theirs = message.capabilities;
+                self.told_of_theirs(message);
             }
         }
         // A request of the other side shows that it is at work.
         self.heard = cx.now_ms;
         let mut flags = 0;
-        if is_bad || message.token.is_present() && !message.token.is_legal() {
+        let has_odd_token = message.token.is_present() && !message.token.is_legal();
+        if has_odd_token {
+            self.set(flag::ODD_TOKEN);
+        }
+        if is_bad || has_odd_token {
             flags |= open::BAD;
         }
         flags |= self.era_flags(cx, message);
@@ -1313,7 +1325,7 @@ impl Part {
             return;
         }
         self.opened = fact;
-        self.theirs = message.capabilities;
+        self.told_of_theirs(message);
         self.agree(message.version);
         self.settle_batch_init(cx);
     }

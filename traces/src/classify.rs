@@ -572,12 +572,16 @@ impl Payload {
         let end = scanner.object(text, at, |scanner, name, at| {
             let parent = std::str::from_utf8(name).unwrap_or("");
             if text.get(at) != Some(&b'{') {
-                return scanner.value(text, at);
+                let end = scanner.value(text, at)?;
+                if may_declare(&text[at..end]) {
+                    declare(&mut found, parent, "");
+                }
+                return Ok(end);
             }
             declare(&mut found, parent, "");
             scanner.object(text, at, |scanner, name, at| {
                 let end = scanner.value(text, at)?;
-                if matches!(text[at], b'{' | b't') {
+                if may_declare(&text[at..end]) {
                     declare(
                         &mut found,
                         parent,
@@ -694,6 +698,11 @@ fn set(conditions: &mut Conditions, condition: Condition, on: bool) {
     } else {
         conditions.remove(condition);
     }
+}
+
+/// Whether a value says that there is something, even where it is of a type that it should not have.
+fn may_declare(value: &[u8]) -> bool {
+    !matches!(value, b"null" | b"false")
 }
 
 fn declare(found: &mut Capabilities, parent: &str, child: &str) {

@@ -69,17 +69,20 @@ impl Meta {
     }
 }
 
-/// The capabilities that an object declares: those with an object, and flags that are true.
+/// Whether a value declares something, even where it is of a type that it should not have: that is a fault of its own.
+pub(crate) fn may_declare(value: Value<'_>) -> bool {
+    !value.is_null() && value.as_bool() != Some(false)
+}
+
+/// The capabilities that an object declares.
 pub(crate) fn capabilities_of(value: Value<'_>) -> Capabilities {
     let mut found = Capabilities::NONE;
-    for (name, value) in value.members().filter(|(_, value)| value.is_object()) {
+    for (name, value) in value.members().filter(|(_, value)| may_declare(*value)) {
         for &capability in Capability::ALL {
             match capability.as_str().split_once('.') {
                 None if name.is(capability.as_str()) => found.insert(capability),
                 Some((parent, child)) if name.is(parent) => {
-                    let is_on =
-                        |value: Value<'_>| value.is_object() || value.as_bool() == Some(true);
-                    if value.get(child).is_some_and(is_on) {
+                    if value.get(child).is_some_and(may_declare) {
                         found.insert(capability);
                     }
                 }
@@ -110,6 +113,8 @@ pub(crate) struct Told {
     pub(crate) capabilities: Capabilities,
     pub(crate) extensions: Vec<Key>,
     pub(crate) versions: Versions,
+    /// The version under which it was asked: whether that is listed, server/discover has a rule for.
+    pub(crate) answered: Key,
 }
 
 /// Versions that a server says it supports.
@@ -238,6 +243,7 @@ impl Outside {
             encoder.word(u64::from(told.capabilities.bits()) << 32 | u64::from(told.fact.0));
             told.extensions.iter().for_each(|&name| encoder.key(name));
             told.versions.encode(encoder);
+            encoder.key(told.answered);
         }
         if let Some(listed) = &self.listed {
             encoder.word(u64::from(listed.fact.0) << 1 | u64::from(listed.is_used));
@@ -338,7 +344,10 @@ fn learn_told(deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     deep.outside().told = Some(Told {
         fact: frame.fact,
         frame: cx.frame,
-        capabilities: capabilities.map_or(Capabilities::NONE, capabilities_of),
+        // Where they are missing nobody can tell what is not among them.
+        capabilities: capabilities
+            .filter(|all| all.is_object())
+            .map_or(Capabilities::of(Capability::ALL), capabilities_of),
         extensions: extensions
             .take(LIST_MAX)
             .map(|(name, _)| name.key())
@@ -347,5 +356,6 @@ fn learn_told(deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
             list: vec![],
             is_cut: true,
         }),
+        answered: frame.asked.map_or(Key::ABSENT, |asked| asked.meta.version),
     });
 }

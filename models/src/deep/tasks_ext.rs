@@ -8,6 +8,7 @@ use mcpsim_traces::event::FrameNo;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::tape::Value;
 
+use crate::deep::discover::may_declare;
 use crate::deep::exchanges;
 use crate::deep::tasks::{Entry, Place, Poll, Shown, Table, text_key};
 use crate::deep::{Asked, digest};
@@ -325,6 +326,6 @@ pub(crate) fn declares(asked: &Asked) -> Option<bool> {
             return None;
         }
         let declared = capabilities.path(&["extensions", EXTENSION]);
-        Some(declared.is_some_and(Value::is_object))
+        Some(declared.is_some_and(may_declare))
     })?
 }

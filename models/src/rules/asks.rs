@@ -54,11 +54,11 @@ impl Declared {
 
     /// What the client of the session said in its handshake, as the part knows it.
     pub(crate) fn of_session(part: &Part, deep: &Deep) -> Declared {
-        let (is_known, all) = match part.role {
-            Role::Client => (part.is(flag::INIT_SENT), part.mine),
-            Role::Server => (part.opened.is_some(), part.theirs),
+        let (is_known, all, untold) = match part.role {
+            Role::Client => (part.is(flag::INIT_SENT), part.mine, flag::UNTOLD_MINE),
+            Role::Server => (part.opened.is_some(), part.theirs, flag::UNTOLD_THEIRS),
         };
-        if !is_known {
+        if !is_known || part.is(untold) {
             return Declared::UNCLEAR;
         }
         Declared::from_flags(all, deep.asks.has_odd_modes)

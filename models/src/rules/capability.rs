@@ -265,7 +265,8 @@ impl Part {
         let Some((capability, rule)) = of_server(message.method) else {
             return;
         };
-        if self.theirs.has(capability) || self.is_free(message.method) {
+        let is_untold = self.is(flag::UNTOLD_THEIRS);
+        if self.theirs.has(capability) || is_untold || self.is_free(message.method) {
             return;
         }
         let (method, path) = (message.method.words(), capability.as_str());
@@ -279,6 +280,24 @@ impl Part {
             );
             self.broken(cx, &CLIENT_REQUEST_BEFORE_INIT_RESPONSE, &[cx.frame], text);
         }
+    }
+
+    /// The party's handshake says what it can, or should.
+    pub(crate) fn tells_of_mine(&mut self, message: &Message) {
+        self.mine = message.capabilities;
+        self.put(
+            flag::UNTOLD_MINE,
+            message.has(Condition::CapabilitiesMissing),
+        );
+    }
+
+    /// The other side's handshake says what it can, or should.
+    pub(crate) fn told_of_theirs(&mut self, message: &Message) {
+        self.theirs = message.capabilities;
+        self.put(
+            flag::UNTOLD_THEIRS,
+            message.has(Condition::CapabilitiesMissing),
+        );
     }
 
     /// 2024-11-05 has no capability for completions, and a method that the revision lacks is another
@@ -296,7 +315,8 @@ impl Part {
         let Some((capability, rule)) = of_client(message.method) else {
             return;
         };
-        if self.theirs.has(capability) || self.is_free(message.method) {
+        let is_untold = self.is(flag::UNTOLD_THEIRS);
+        if self.theirs.has(capability) || is_untold || self.is_free(message.method) {
             return;
         }
         let text = format!(
@@ -314,7 +334,7 @@ impl Part {
             return;
         };
         if self.has_declared() {
-            if !self.mine.has(capability) {
+            if !self.mine.has(capability) && !self.is(flag::UNTOLD_MINE) {
                 let text = format!(
                     "{} without having declared `{}`",
                     message.method.words(),
@@ -338,6 +358,9 @@ impl Part {
         let Some(rare) = &mut self.rare else { return };
         let early = std::mem::take(&mut rare.early);
         let frame = std::mem::take(&mut rare.early_frame);
+        if self.is(flag::UNTOLD_MINE) {
+            return;
+        }
         for &method in Method::ALL {
             let Some((capability, rule)) = of_sender(method) else {
                 continue;
@@ -362,7 +385,7 @@ impl Part {
             (Role::Server, Method::ToolsCall) => self.tool_served(cx, message),
             _ => {}
         }
-        if !self.has_declared() {
+        if !self.has_declared() || self.is(flag::UNTOLD_MINE) {
             return;
         }
         // An empty list proves little.

@@ -135,7 +135,7 @@ fn is_others_matter(part: &Part, frame: &Frame<'_>, asked: &Asked) -> bool {
 }
 
 /// JSON-RPC's code for text that is no JSON.
-const PARSE_ERROR: i64 = -32700;
+pub(crate) const PARSE_ERROR: i64 = -32700;
 
 /// Whether the code lies in JSON-RPC's own range and is neither defined nor a server's own.
 pub(crate) fn is_undefined(code: i64) -> bool {

@@ -13,6 +13,7 @@ use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::part::{Part, flag, is_text, open};
+use crate::rules::errors::PARSE_ERROR;
 use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, SHOULD, Side, When};
 
 pub(crate) const REQUEST_ID_NULL: Rule = Rule {
@@ -360,7 +361,9 @@ impl Part {
             .inn
             .iter()
             .any(|request| request.flags & open::LONG == 0 && !request.cancel.is_some());
-        if is_owed || !self.is(flag::NOTIFIED) {
+        // What could be read is no text that could not.
+        let is_unread = message.number == PARSE_ERROR;
+        if is_owed || is_unread || !self.is(flag::NOTIFIED) {
             let text = "an error without an id, although nothing unreadable came before; it repeats the request's id".to_string();
             return self.broken(cx, &ERROR_ID_MISSING, &[cx.frame], text);
         }

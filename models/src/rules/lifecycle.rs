@@ -384,7 +384,7 @@ impl Part {
         }
         self.set(flag::INIT_SENT | flag::SPOKE);
         self.init_id = message.id;
-        self.mine = message.capabilities;
+        self.tells_of_mine(message);
         if cx.frame != 0 {
             self.rare().init_frame = cx.frame;
         }
@@ -480,7 +480,7 @@ impl Part {
             return;
         }
         self.set(flag::ANSWERED_INIT);
-        self.mine = message.capabilities;
+        self.tells_of_mine(message);
         self.agree(message.version);
         self.judge_early_uses(cx);
     }

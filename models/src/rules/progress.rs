@@ -227,6 +227,10 @@ impl Part {
             let text = format!("the progress notification has {what}");
             return self.broken(cx, &PROGRESS_FIELDS, &[cx.frame], text);
         }
+        if !token.is_legal() && self.is(flag::ODD_TOKEN) {
+            // It repeats what it was given: whoever asked for it was told.
+            return;
+        }
         if !token.is_legal() {
             let text = "the progress token is neither a string nor an integer".to_string();
             return self.broken(cx, &PROGRESS_TOKEN_TYPE, &[cx.frame], text);

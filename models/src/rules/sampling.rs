@@ -67,10 +67,12 @@ pub(crate) fn judge_request<'a>(walk: &mut Walk<'a>, params: Value<'a>, declared
     if faults.uses_tools {
         walk.saw(When::SAMPLING_TOOLS);
     }
+    // A result that names another tool use is missing where it belongs: one fault.
+    let unbalanced = faults.unbalanced.filter(|_| faults.orphan.is_none());
     for (rule, fault) in [
         (&SAMPLING_TOOL_ROLES, faults.misplaced),
         (&SAMPLING_TOOL_RESULT_ONLY, faults.mixed),
-        (&SAMPLING_TOOL_BALANCE, faults.unbalanced),
+        (&SAMPLING_TOOL_BALANCE, unbalanced),
         (&SAMPLING_TOOL_RESULT_ORPHAN, faults.orphan),
     ] {
         if let Some((value, text)) = fault {

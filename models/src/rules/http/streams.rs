@@ -14,6 +14,7 @@ use crate::http::{Exchange, Exchanges, Fault, OldTransport, Scene, Verb, mark};
 use crate::observer::{LogEvent, Seen};
 use crate::part::{In, open};
 use crate::rules::ids::name;
+use crate::rules::stateless::versioning::UNSUPPORTED;
 use crate::rules::{Basis, Rule, Side, When};
 
 pub(crate) const HTTP_RELATED_ON_POST_STREAM: Rule = Rule {
@@ -317,7 +318,14 @@ impl Exchanges {
         seen: &Seen<'_>,
         body: Option<Value<'_>>,
     ) {
-        if self.old.is_some() || exchange.is(mark::ASIDE) {
+        if self.old.is_some() {
+            return;
+        }
+        if exchange.is(mark::ASIDE) {
+            // The refusal of a version that is not known here is 2026-07-28's own.
+            if seen.message.kind == Kind::Error && seen.message.number == UNSUPPORTED {
+                self.judge_status_code(scene, exchange, seen);
+            }
             return;
         }
         if exchange.is_stream() {

@@ -6,11 +6,13 @@ use mcpsim_traces::message::{Capability, Kind, Method};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::discover::{Told, extensions_of, once};
+use crate::deep::subscriptions::SUBSCRIPTION_ID;
 use crate::deep::{Asked, Deep, Frame};
 use crate::era::Era;
 use crate::ledger::Cx;
 use crate::part::{Knows, Part, flag};
 use crate::rules::stateless::eras::ERA_DUAL_SERVER_SEPARATION;
+use crate::rules::stateless::subscriptions::brings;
 use crate::rules::{
     Basis, Category, Level, Needs, Rule, STATELESS_MUST, STATELESS_NOTE, STATELESS_SHOULD, Side,
     When,
@@ -311,6 +313,18 @@ impl Part {
     fn announces_listed(&mut self, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         let Some(told) = deep.told() else { return };
         if frame.method != Method::SubscriptionsAcknowledged {
+            // What was promised was reported then.
+            let tag = frame
+                .payload
+                .and_then(|params| params.path(&["_meta", SUBSCRIPTION_ID]));
+            let promised = tag.and_then(|tag| deep.subscriptions.find(tag.key()));
+            let is_promised = promised.is_some_and(|one| {
+                let has = |topic| one.agreed.has(topic) && !one.agreed.is_vague;
+                one.frame > told.frame && brings(frame.method).is_some_and(has)
+            });
+            if is_promised {
+                return;
+            }
             return self.announces(cx, told, frame.method, "is sent");
         }
         let granted = frame.payload.and_then(|params| params.get("notifications"));

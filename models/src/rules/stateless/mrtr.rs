@@ -10,6 +10,7 @@ use mcpsim_traces::message::{Capability, Kind, Method};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::exchanges::{Exchange, Input, Lack, Stage, State, fingerprint};
+use crate::deep::tasks_ext;
 use crate::deep::{Asked, Deep, Frame, Topic};
 use crate::era::Era;
 use crate::ledger::{Cx, bit};
@@ -248,6 +249,11 @@ fn judge_gate(
 ) {
     // What a version that is not known here asks for, nobody can tell.
     if cx.era == Era::Foreign {
+        return;
+    }
+    // A task that the request may not ask for at all is one fault.
+    let is_of_tasks = matches!(asked.method, Method::TasksGet | Method::TasksUpdate);
+    if is_of_tasks && tasks_ext::declares(asked) == Some(false) {
         return;
     }
     let Some(declared) = asked.read_params(Declared::read).flatten() else {

@@ -89,7 +89,7 @@ pub(crate) fn is_of_subscriptions(method: Method) -> bool {
 }
 
 /// What a notification brings on a subscription, and whether others belong there at all.
-fn brings(method: Method) -> Option<Change> {
+pub(crate) fn brings(method: Method) -> Option<Change> {
     Some(match method {
         Method::ToolsListChanged => Change::Tools,
         Method::PromptsListChanged => Change::Prompts,

@@ -327,7 +327,13 @@ impl Exchanges {
         }
     }
 
-    fn judge_status_code(&mut self, scene: &mut Scene<'_>, exchange: &Exchange, seen: &Seen<'_>) {
+    /// The HTTP status that comes with an error's code.
+    pub(crate) fn judge_status_code(
+        &mut self,
+        scene: &mut Scene<'_>,
+        exchange: &Exchange,
+        seen: &Seen<'_>,
+    ) {
         let Some(status) = exchange.status.filter(|_| !exchange.is_stream()) else {
             return;
         };

@@ -103,7 +103,7 @@ pub(crate) const ROWS: &[Rule] = &[
 ];
 
 /// The code for a version that the server does not support.
-const UNSUPPORTED: i64 = -32022;
+pub(crate) const UNSUPPORTED: i64 = -32022;
 
 /// Whether 2026-07-28 dropped that method. initialize is a matter of its own.
 pub(crate) fn is_removed(method: Method) -> bool {
@@ -203,9 +203,11 @@ impl Part {
     #[inline]
     fn serves_version(&mut self, deep: &Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, asked: &Asked) {
         let Some(outside) = &deep.outside else { return };
-        let told = outside.told.as_ref().map(|told| &told.versions);
-        let refused = outside.listed.as_ref().map(|listed| &listed.versions);
         let version = asked.meta.version;
+        let told = outside.told.as_ref();
+        let told = told.filter(|told| told.answered != version);
+        let told = told.map(|told| &told.versions);
+        let refused = outside.listed.as_ref().map(|listed| &listed.versions);
         let lacks = |versions: Option<&Versions>| versions.is_some_and(|list| list.lacks(version));
         if version.is_present() && (lacks(told) || lacks(refused)) {
             self.unsupported_answered(cx, frame, asked);
