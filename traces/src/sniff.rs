@@ -117,7 +117,12 @@ fn sniff(line: &Line<'_>) -> Result<Own, Wrong> {
     if bytes.get(first) == Some(&b'[') {
         return wrong(first, "a JSON array or a log");
     }
-    wrong(first, &format!("no JSON: {}", quoted(&bytes[first..])))
+    let scanned = Scanner::new().value(bytes, first);
+    let what = match scanned.is_ok_and(|end| white(bytes, end) == bytes.len()) {
+        true => "JSON, but no object",
+        false => "no JSON",
+    };
+    wrong(first, &format!("{what}: {}", quoted(&bytes[first..])))
 }
 
 /// Looks at the names of an object's members; the object may be cut or broken after them.

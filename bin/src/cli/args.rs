@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::models::Level;
+
 /// Finds ordering, correlation and lifecycle bugs in programs that speak the Model Context Protocol.
 #[derive(Parser, Debug)]
 #[command(name = "mcpsim", version, after_help = EXIT_CODES, arg_required_else_help = true)]
@@ -65,6 +67,34 @@ pub(crate) enum Format {
     Text,
     /// One JSON object, documented in docs/reports.md.
     Json,
+}
+
+/// How strongly the text asks for a rule. Lists say in words what is asked for by none.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LevelName {
+    /// The text says MUST, or nothing works without it.
+    #[value(name = "MUST")]
+    Must,
+    /// The text says SHOULD.
+    #[value(name = "SHOULD")]
+    Should,
+    /// Nothing asks for it; told as `worth knowing`.
+    #[value(name = "MAY-note", alias = "worth knowing")]
+    MayNote,
+    /// It follows from no text; told as `in no text`.
+    #[value(name = "none", alias = "in no text")]
+    None,
+}
+
+impl LevelName {
+    pub(crate) fn level(self) -> Level {
+        match self {
+            LevelName::Must => Level::Must,
+            LevelName::Should => Level::Should,
+            LevelName::MayNote => Level::MayNote,
+            LevelName::None => Level::None,
+        }
+    }
 }
 
 /// From which severity on a broken rule fails a run.
@@ -317,8 +347,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
     pub(crate) revision: Option<String>,
     /// Rules of that level only
-    #[arg(long, value_parser = ["MUST", "SHOULD", "MAY-note", "none"], ignore_case = true, allow_hyphen_values = true)]
-    pub(crate) level: Option<String>,
+    #[arg(long, value_enum, ignore_case = true, allow_hyphen_values = true)]
+    pub(crate) level: Option<LevelName>,
     /// Rules of that category only
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) category: Option<String>,

@@ -182,7 +182,7 @@ impl Session<'_> {
                 .count();
             if handshake > 0 {
                 let frames = &self.lines[at..at + handshake];
-                let count = frames.iter().filter(|line| line.event.is_none()).count() as u32;
+                let count = frames.iter().filter(|line| line.is_numbered()).count() as u32;
                 text.push_str(&handshake_text(frames, number + 1, number + count));
                 number += count;
                 at += handshake;
@@ -190,9 +190,7 @@ impl Session<'_> {
             }
             let line = &self.lines[at];
             at += 1;
-            if line.event.is_none() {
-                number += 1;
-            }
+            number += u32::from(line.is_numbered());
             text.push_str(&self.line(line, number));
         }
         text
@@ -203,9 +201,9 @@ impl Session<'_> {
             Role::Client => "client → server",
             Role::Server => "client ← server",
         };
-        let mut head = match line.event {
-            None => format!("  {:<4} {arrow}  ", format!("#{number}")),
-            Some(_) => format!("  {:<4} {arrow}  ", "--"),
+        let mut head = match line.is_numbered() {
+            true => format!("  {:<4} {arrow}  ", format!("#{number}")),
+            false => format!("  {:<4} {arrow}  ", "--"),
         };
         if let Some(at_ms) = line.at_ms {
             head.push_str(&format!("at {at_ms} ms  "));

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use super::args::{Format, ListArgs, ListKind};
+use super::args::{Format, LevelName, ListArgs, ListKind};
 use super::check::revision;
 use super::findings::level_words;
 use super::outcome::{Failure, Outcome, Result, nearest, print};
 use super::report::to_json;
 use crate::models::rules::NOT_JUDGED;
 use crate::models::rules::cite;
-use crate::models::{Category, Rule, rules};
+use crate::models::{Category, Level, Rule, rules};
 use crate::scenarios::{faults, scenarios};
 use crate::traces::import::FORMATS;
 use crate::traces::message::Revision;
@@ -120,7 +120,7 @@ pub(crate) fn rule_row(rule: &Rule, revision: Option<Revision>) -> RuleRow {
 #[derive(Default)]
 struct Wanted {
     revision: Option<Revision>,
-    level: Option<String>,
+    level: Option<Level>,
     category: Option<Category>,
 }
 
@@ -135,7 +135,7 @@ impl Wanted {
         }
         Ok(Wanted {
             revision: args.revision.as_deref().map(revision).transpose()?,
-            level: args.level.clone(),
+            level: args.level.map(LevelName::level),
             category: args.category.as_deref().map(category).transpose()?,
         })
     }
@@ -151,12 +151,9 @@ impl Wanted {
     }
 
     fn fits(&self, rule: &Rule) -> bool {
-        let level = rule.level_at(self.revision).as_str();
+        let level = rule.level_at(self.revision);
         self.revision.is_none_or(|revision| rule.is_in(revision))
-            && self
-                .level
-                .as_ref()
-                .is_none_or(|wanted| level.eq_ignore_ascii_case(wanted))
+            && self.level.is_none_or(|wanted| level == wanted)
             && self.category.is_none_or(|wanted| rule.category == wanted)
     }
 }

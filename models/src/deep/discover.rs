@@ -81,10 +81,10 @@ pub(crate) fn capabilities_of(value: Value<'_>) -> Capabilities {
         for &capability in Capability::ALL {
             match capability.as_str().split_once('.') {
                 None if name.is(capability.as_str()) => found.insert(capability),
-                Some((parent, child)) if name.is(parent) => {
-                    if value.get(child).is_some_and(may_declare) {
-                        found.insert(capability);
-                    }
+                Some((parent, child))
+                    if name.is(parent) && value.get(child).is_some_and(may_declare) =>
+                {
+                    found.insert(capability);
                 }
                 _ => {}
             }

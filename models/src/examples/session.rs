@@ -54,6 +54,11 @@ impl Line {
             is_handshake: false,
         }
     }
+
+    /// Whether it has a number among the frames: heads and server-sent events without data are counted with them.
+    pub fn is_numbered(&self) -> bool {
+        self.event.as_ref().is_none_or(|event| event == "http")
+    }
 }
 
 /// How a session is judged.
@@ -306,8 +311,7 @@ pub fn judge(lines: &[Line], how: &How) -> Vec<Finding> {
         let session = line.session.as_ref().or(by_stream);
         let stream = line.stream.as_ref().map(|stream| streams[stream]);
         if let Some(event) = &line.event {
-            // Heads and events without data are counted with the frames.
-            let is_counted = event == "http";
+            let is_counted = line.is_numbered();
             frame += u32::from(is_counted);
             let event = LogEvent {
                 by: line.from,

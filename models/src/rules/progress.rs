@@ -379,7 +379,7 @@ impl Part {
             return self.broken(cx, &PROGRESS_OWN_TOKEN, &[cx.frame], text);
         }
         let text = format!(
-            "progress under token {token}, which no request of the other side supplied; it repeats the token of an open request"
+            "progress under token {token}, which no request of the other side supplied; progress names the token of an open request"
         );
         self.broken(cx, &PROGRESS_UNKNOWN_TOKEN, &[cx.frame], text);
     }
