@@ -1,6 +1,6 @@
 //! The findings and what is counted beside them: kept, broken, idle and unsure for each rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Stream};
@@ -73,6 +73,8 @@ pub(crate) struct Ledger {
     pub(crate) schemas: Schemas,
     /// Frames that could not be looked into.
     pub(crate) unread: Unread,
+    /// Rules of which some case could not be told, for it hangs on what lies before the recording.
+    passed_over: BTreeSet<&'static str>,
 }
 
 impl Ledger {
@@ -85,6 +87,7 @@ impl Ledger {
             per_rule_max,
             schemas: Schemas::default(),
             unread: Unread::default(),
+            passed_over: BTreeSet::new(),
         }
     }
 
@@ -151,7 +154,9 @@ impl Ledger {
         match self.counts.get(rule.id) {
             Some(counts) if counts.broken > 0 => Outcome::Broken,
             Some(_) => Outcome::Unsure,
-            None if self.unread.hides(rule) => Outcome::Unsure,
+            None if self.unread.hides(rule) || self.passed_over.contains(rule.id) => {
+                Outcome::Unsure
+            }
             None if self.seen.has(rule.when) => Outcome::Kept,
             None => Outcome::Idle,
         }
@@ -299,6 +304,21 @@ impl Cx<'_> {
     pub(crate) fn set_era(&mut self, era: Era) {
         self.era = era;
         self.is_stateless = era.is_stateless();
+    }
+
+    /// Whether the rule is broken here hangs on what lies before the recording: it is not kept.
+    #[cold]
+    pub(crate) fn pass_over(&mut self, rule: &'static Rule) {
+        let eras = match self.era {
+            Era::Bare => &[false, true][..],
+            _ if self.is_stateless => &[true],
+            _ => &[false],
+        };
+        for &is_stateless in eras {
+            if let Some(rule) = rule.in_era(is_stateless) {
+                self.ledger.passed_over.insert(rule.id);
+            }
+        }
     }
 
     #[cold]

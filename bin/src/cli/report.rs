@@ -201,6 +201,8 @@ pub(crate) struct SessionReport {
     pub(crate) frames_from_server: u64,
     /// From the first time in the log to the last; null where it has none.
     pub(crate) lasted_ms: Option<u64>,
+    /// Whether the recording seems to begin in its middle.
+    pub(crate) joined: bool,
     /// How it was seen to end; null where the recording merely stops.
     pub(crate) ended: Option<String>,
     /// How many requests wait for an answer.

@@ -282,7 +282,7 @@ impl Part {
             Used::Never => {}
         }
         if self.is(flag::JOINED) {
-            return;
+            return cx.pass_over(&RESPONSE_UNKNOWN_ID);
         }
         if cx.era != Era::Session && self.answers_notification(cx, id) {
             return self.maybe_answered_all();

@@ -349,7 +349,7 @@ impl Part {
             return;
         }
         if self.is(flag::JOINED) {
-            return;
+            return cx.pass_over(&ERROR_ID_MISSING);
         }
         let notification = self.rare.as_ref().map_or(0, |rare| rare.notification_frame);
         let frames = [notification, cx.frame];

@@ -371,7 +371,10 @@ impl Part {
             }
             return self.broken(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
         }
-        if self.may_be_unseen(token) || self.is(flag::GARBLED_IN) {
+        if self.may_be_unseen(token) {
+            return cx.pass_over(&PROGRESS_UNKNOWN_TOKEN);
+        }
+        if self.is(flag::GARBLED_IN) {
             return;
         }
         if is_supplied == Used::Before {

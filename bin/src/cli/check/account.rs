@@ -143,6 +143,7 @@ impl Account {
         report.frames_from_client = from_client;
         report.frames_from_server = from_server;
         report.lasted_ms = self.lasted_ms();
+        report.joined = observer.joined();
         report.ended = self.ended.clone();
         let open = observer.open_requests();
         report.open_requests = open.len() as u64;
@@ -239,6 +240,9 @@ pub(crate) fn text(session: &SessionReport, indent: &str) -> String {
     );
     if let Some(ms) = session.lasted_ms {
         let _ = write!(text, ", in {}", span(ms));
+    }
+    if session.joined {
+        text.push_str("; its beginning is not in the recording");
     }
     let _ = match &session.ended {
         Some(ended) => writeln!(text, "; {ended}"),

@@ -259,7 +259,10 @@ fn unknown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, tag
         }
     }
     // What lies before the recording, or could not be read or kept, may have had that id.
-    let is_blind = part.may_be_unseen(id) || deep.subscriptions.is_lossy || part.is_undecided(id);
+    if part.may_be_unseen(id) && meant.is_none() {
+        return cx.pass_over(&SUB_ID_MATCHES_OPEN);
+    }
+    let is_blind = deep.subscriptions.is_lossy || part.is_undecided(id);
     if is_blind && meant.is_none() {
         return;
     }
