@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::http_sessions::{Signs, sort};
 use super::json_lines::Members;
 use super::sse::{self, Written};
-use super::whole::{Document, Item, Plan, Span, Words};
+use super::whole::{Document, Item, Plan, Span, Tells, Words};
 use super::{Lost, Reading, several};
 use crate::capture::EventKind;
 use crate::classify::classify;
@@ -41,10 +42,28 @@ pub(super) enum Body {
     Empty,
     /// There was one, and the recorder left it out.
     Missing,
+    /// Nothing tells whether there was one.
+    Unknown,
     /// Between the quotes of a string.
     Text(Span),
     /// There, in base64.
     Base64(Span),
+}
+
+impl Body {
+    /// Whether it is known that there was none.
+    fn is_empty(&self) -> bool {
+        match self {
+            Body::Empty => true,
+            Body::Text(span) | Body::Base64(span) => span.is_empty(),
+            Body::Missing | Body::Unknown => false,
+        }
+    }
+
+    /// Whether it is known what it was.
+    fn is_told(&self) -> bool {
+        !matches!(self, Body::Missing | Body::Unknown)
+    }
 }
 
 /// An exchange as it stands in the document.
@@ -150,12 +169,6 @@ pub(super) fn plan(
         exchange.start_ms = last;
     }
     exchanges.sort_by_key(|one| one.start_ms);
-    let name = |one: &Exchange<'_>| one.session.as_deref().unwrap_or(one.address()).to_owned();
-    let is_named = addresses.len() > 1
-        || writer.is_one_session
-        || exchanges.iter().any(|one| one.session.is_some());
-    let sessions: BTreeSet<String> = exchanges.iter().filter(|_| is_named).map(name).collect();
-    let places: BTreeMap<&str, usize> = sessions.iter().map(|one| &**one).zip(0..).collect();
     if exchanges.iter().all(|one| one.is_made_up) {
         plan.opening.transport = Some(LinkKind::Pipe);
         plan.lost |= Lost::LINES;
@@ -169,22 +182,37 @@ pub(super) fn plan(
         counts: Counts::default(),
     };
     for (nth, exchange) in exchanges.iter().enumerate() {
-        let told = teller.read(exchange)?;
-        let session = places.get(&*name(exchange)).copied();
-        let number = |nth: usize| u32::try_from(nth).ok();
         let told = Told {
-            session: session.and_then(number),
-            stream: number(nth),
-            ..told
+            stream: u32::try_from(nth).ok(),
+            ..teller.read(exchange)?
         };
         teller.told.push(match exchange.is_made_up {
             true => without_http(told),
             false => told,
         });
     }
-    let Teller { told, counts, .. } = teller;
+    let Teller {
+        mut told, counts, ..
+    } = teller;
     plan.streams = (1..=told.len()).map(|nth| nth.to_string()).collect();
-    plan.sessions = sessions.into_iter().collect();
+    let signs: Vec<Signs> = told
+        .iter_mut()
+        .map(|one| std::mem::take(&mut one.signs))
+        .collect();
+    let sessions = sort(&signs);
+    for (one, nth) in told.iter_mut().zip(sessions.of) {
+        one.session = u32::try_from(nth).ok();
+    }
+    // Otherwise whoever reads it tells them apart by the headers, as in a capture.
+    if sessions.are_apart || writer.is_one_session {
+        plan.sessions = sessions.names;
+        if let Some(address) = sessions.mixed.filter(|_| !writer.is_one_session) {
+            plan.lost |= Lost::FRAMES;
+            plan.remarks.push(format!(
+                "several sessions began at {address} without an Mcp-Session-Id, and nothing tells whose a request is"
+            ));
+        }
+    }
     counts.say(writer, plan);
     if overlap(&exchanges, &told) {
         plan.lost |= Lost::STREAMS;
@@ -238,7 +266,7 @@ fn overlap(exchanges: &[Exchange<'_>], told: &[Told]) -> bool {
 /// The text of a body: between its quotes as it is meant, or out of base64.
 fn text_of<'d>(document: &'d Document, body: &Body) -> Reading<Cow<'d, [u8]>> {
     Ok(match body {
-        Body::Empty | Body::Missing => Cow::Borrowed(b""),
+        Body::Empty | Body::Missing | Body::Unknown => Cow::Borrowed(b""),
         Body::Text(span) => unescaped(&document.bytes[span.clone()]),
         Body::Base64(span) => {
             let text = unescaped(&document.bytes[span.clone()]);
@@ -296,13 +324,28 @@ struct Said {
     message: Option<Message>,
 }
 
+impl Said {
+    /// The id of a session among the fields of its head.
+    fn session_id(&self) -> Option<String> {
+        let head = self.item.http.as_ref()?.head.as_ref()?;
+        let id = head.value("mcp-session-id").filter(|id| !id.is_empty());
+        id.map(str::to_owned)
+    }
+
+    /// Whether it is a server-sent event of that name.
+    fn is_event(&self, name: &str) -> bool {
+        let http = self.item.http.as_ref();
+        http.is_some_and(|http| http.sse.event.as_deref() == Some(name))
+    }
+}
+
 /// What is told of an exchange.
 #[derive(Default)]
 struct Told {
     session: Option<u32>,
     stream: Option<u32>,
-    /// The id of the session that the request names.
-    id: Option<String>,
+    /// What tells whose it is.
+    signs: Signs,
     request: Option<Said>,
     response: Vec<Said>,
     end: Option<Item>,
@@ -312,6 +355,7 @@ struct Told {
 #[derive(Default)]
 struct Counts {
     cut: u64,
+    unknown: u64,
     untimed: u64,
     latin: u64,
     /// Bodies whose events have ids that count from 1, and those whose have others.
@@ -320,11 +364,23 @@ struct Counts {
 }
 
 impl Counts {
+    fn count(&mut self, body: &Body) {
+        self.cut += u64::from(*body == Body::Missing);
+        self.unknown += u64::from(*body == Body::Unknown);
+    }
+
     fn say(&self, writer: Writer, plan: &mut Plan) {
         if self.cut > 0 {
             plan.lost |= Lost::FRAMES;
             let bodies = several(self.cut, "body was", "bodies were");
             plan.remarks.push(format!("{bodies} cut by the recorder"));
+        }
+        if self.unknown > 0 {
+            plan.lost |= Lost::FRAMES;
+            let bodies = several(self.unknown, "body is", "bodies are");
+            plan.remarks.push(format!(
+                "{bodies} not there, and nothing says that there was none"
+            ));
         }
         if self.untimed > 0 {
             plan.lost |= Lost::TIME;
@@ -357,12 +413,6 @@ struct Teller<'d, 'p> {
 impl Teller<'_, '_> {
     fn read(&mut self, exchange: &Exchange<'_>) -> Reading<Told> {
         let asked = self.fields(&exchange.asked)?;
-        let is_id = |field: &&Field<'_>| field.name.eq_ignore_ascii_case("mcp-session-id");
-        let id = asked
-            .iter()
-            .flatten()
-            .find(is_id)
-            .map(|field| field.value.to_string());
         let head = Head {
             start: Start::Request {
                 method: Cow::Owned(exchange.method.to_string()),
@@ -373,7 +423,7 @@ impl Teller<'_, '_> {
         let request = self.request(exchange, head)?;
         let response = self.response(exchange)?;
         let mut told = Told {
-            id,
+            signs: self.signs(exchange, &request, &response),
             request: Some(request),
             response,
             ..Told::default()
@@ -382,9 +432,34 @@ impl Teller<'_, '_> {
         Ok(told)
     }
 
+    /// What the exchange tells of its session.
+    fn signs(&self, exchange: &Exchange<'_>, request: &Said, response: &[Said]) -> Signs {
+        let url = exchange.url.split('#').next().unwrap_or_default();
+        let endpoints = response.iter().filter(|said| said.is_event("endpoint"));
+        let endpoint = |said: &Said| match &said.item.tells {
+            Tells::Frame(words) => {
+                let target = String::from_utf8_lossy(&self.text(words)).trim().to_owned();
+                Some(resolved(&target, url))
+            }
+            _ => None,
+        };
+        Signs {
+            given: exchange.session.as_deref().map(str::to_owned),
+            address: exchange.address().to_owned(),
+            url: url.to_owned(),
+            asked: request.session_id(),
+            answered: response.first().and_then(Said::session_id),
+            is_initialize: request.message.is_some_and(|message| {
+                message.kind == Kind::Request && message.method == Method::Initialize
+            }),
+            is_served: exchange.status.is_some_and(|status| status < 300),
+            endpoints: endpoints.filter_map(endpoint).collect(),
+        }
+    }
+
     fn request(&mut self, exchange: &Exchange<'_>, head: Head<'static>) -> Reading<Said> {
         let http = of_head(head);
-        self.counts.cut += u64::from(exchange.request == Body::Missing);
+        self.counts.count(&exchange.request);
         match self.words(&exchange.request)? {
             Some(words) => Ok(self.frame(Role::Client, exchange.start_ms, words, http)),
             None => Ok(Said {
@@ -410,8 +485,14 @@ impl Teller<'_, '_> {
             }]
         };
         let end_ms = exchange.end_ms();
-        if exchange.response == Body::Missing {
-            self.counts.cut += 1;
+        // Browsers keep no text of a stream that is still open, or that a page listens to.
+        let is_listening = exchange.is_events() && exchange.response.is_empty();
+        let body = match is_listening && !self.writer.keeps_bodies {
+            true => &Body::Unknown,
+            false => &exchange.response,
+        };
+        self.counts.count(body);
+        if !body.is_told() {
             return Ok(alone(Item::http(Role::Server, end_ms, http, exchange.at)));
         }
         if exchange.is_events() {
@@ -448,7 +529,7 @@ impl Teller<'_, '_> {
         let at = exchange.at;
         let at = match &exchange.response {
             Body::Text(span) | Body::Base64(span) => span.start,
-            Body::Empty | Body::Missing => at,
+            Body::Empty | Body::Missing | Body::Unknown => at,
         };
         let bytes = match written {
             Written::Escaped => &self.document.bytes,
@@ -549,7 +630,7 @@ impl Teller<'_, '_> {
     /// Where the frame of a body stands; `None` where there is none.
     fn words(&mut self, body: &Body) -> Reading<Option<Words>> {
         Ok(match body {
-            Body::Empty | Body::Missing => None,
+            Body::Empty | Body::Missing | Body::Unknown => None,
             Body::Text(span) if span.is_empty() => None,
             Body::Text(span) => Some(Words::Inside(span.clone())),
             Body::Base64(span) => {
@@ -629,6 +710,21 @@ impl Teller<'_, '_> {
     }
 }
 
+/// The whole address that a reference at another one means.
+fn resolved(target: &str, base: &str) -> String {
+    if target.contains("://") {
+        return target.to_owned();
+    }
+    let base = base.split('?').next().unwrap_or_default();
+    let path = base.find("://").map_or(0, |at| at + 3);
+    let path = base[path..].find('/').map_or(base.len(), |at| path + at);
+    if target.starts_with('/') {
+        return format!("{}{target}", &base[..path]);
+    }
+    let folder = base[path..].rfind('/').map_or(path, |at| path + at);
+    format!("{}/{target}", &base[..folder])
+}
+
 fn of_head(head: Head<'static>) -> Http<'static> {
     Http {
         head: Some(head),
@@ -664,7 +760,7 @@ fn end(exchange: &Exchange<'_>, told: &Told) -> Option<Item> {
     if asked.kind != Kind::Request || exchange.status.is_none() {
         return None;
     }
-    let is_cut = exchange.response == Body::Missing;
+    let is_cut = !exchange.response.is_told();
     let kind = match told.response.iter().any(is_answered) {
         true => EventKind::Eof,
         false if is_cut || !exchange.is_events() => return None,
@@ -685,8 +781,8 @@ const REQUEST: u8 = 0;
 const EARLY: u8 = 1;
 const LATE: u8 = 2;
 
-/// Who says what under an id: by the session that the request names.
-type Ids = BTreeMap<(Option<String>, Key), VecDeque<usize>>;
+/// Who says what under an id, by session.
+type Ids = BTreeMap<(Option<u32>, Key), VecDeque<usize>>;
 
 /// Puts what was told into an order: requests by their times; answers early on their own streams, so that what follows from them
 /// can; the server's requests as late as their answers allow.
@@ -696,7 +792,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
         .map(|one| one.start_ms.unwrap_or(0))
         .collect();
     let (mut asked, mut answers) = (Ids::new(), Ids::new());
-    let mut initialized = vec![];
+    let mut initialized: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
     for (nth, one) in told.iter().enumerate() {
         let Some(message) = one.request.as_ref().and_then(|said| said.message) else {
             continue;
@@ -706,12 +802,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             Kind::Result | Kind::Error => &mut answers,
             _ => {
                 if message.method == Method::Initialized {
-                    initialized.push(nth);
+                    initialized.entry(one.session).or_default().push(nth);
                 }
                 continue;
             }
         };
-        ids.entry((one.id.clone(), message.id))
+        ids.entry((one.session, message.id))
             .or_default()
             .push_back(nth);
     }
@@ -747,7 +843,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             }
             match said.message {
                 Some(message) if message.kind == Kind::Request => {
-                    let key = (one.id.clone(), message.id);
+                    let key = (one.session, message.id);
                     if let Some(answer) = answers.get_mut(&key).and_then(VecDeque::pop_front) {
                         wanted = (answer.saturating_sub(1), LATE, 0);
                         // Who asks on the way waits for the answer.
@@ -759,11 +855,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
                     let is_handshake = own.is_some_and(|own| own.method == Method::Initialize);
                     if is_own && is_handshake {
                         // What does not wait for it may have been sent before it.
-                        let after = initialized.partition_point(|one| *one <= nth);
-                        let follows = initialized.get(after).map_or(latest, |one| one - 1);
+                        let own = initialized.get(&one.session).map_or(&[][..], Vec::as_slice);
+                        let after = own.partition_point(|one| *one <= nth);
+                        let follows = own.get(after).map_or(latest, |one| one - 1);
                         wanted = (follows.min(latest), LATE, 0);
                     } else if !is_own {
-                        let key = (one.id.clone(), message.id);
+                        let key = (one.session, message.id);
                         let request = asked.get_mut(&key).and_then(VecDeque::pop_front);
                         wanted = wanted.max((request.unwrap_or(0), EARLY, 0));
                     }

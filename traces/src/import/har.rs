@@ -121,9 +121,9 @@ fn exchange<'a>(
         ..Exchange::default()
     };
     let asked = need(&entry, 2, at, "the entry's \"request\"")?.start;
-    request(document, asked, &mut exchange, scanner)?;
+    request(document, asked, is_ours, &mut exchange, scanner)?;
     if let Some(span) = entry.span(3) {
-        response(document, span.start, &mut exchange, scanner)?;
+        response(document, span.start, is_ours, &mut exchange, scanner)?;
     }
     Ok(exchange)
 }
@@ -131,6 +131,7 @@ fn exchange<'a>(
 fn request<'a>(
     document: &'a Document,
     at: usize,
+    is_ours: bool,
     exchange: &mut Exchange<'a>,
     scanner: &mut Scanner,
 ) -> Reading<()> {
@@ -146,7 +147,7 @@ fn request<'a>(
     let missing = |what| Wrong::new(at, format!("a request without a {what}"));
     exchange.method = request.text(0).ok_or_else(|| missing("method"))?;
     exchange.url = request.text(1).ok_or_else(|| missing("url"))?;
-    exchange.asked = fields(request.span(2), request.has(5));
+    exchange.asked = fields(request.span(2), is_ours && request.has(5));
     let text = match request.span(3) {
         Some(span) => {
             let names: [&[u8]; 1] = [b"text"];
@@ -154,14 +155,18 @@ fn request<'a>(
         }
         None => None,
     };
-    let has_size = request.integer(4).is_some_and(|size| size > 0);
-    exchange.request = body(document, text, false, has_size)?;
+    let size = size(&[request.integer(4)]).or_else(|| {
+        let has_body = exchange.method.eq_ignore_ascii_case("post");
+        (!has_body).then_some(0)
+    });
+    exchange.request = body(document, text, false, size)?;
     Ok(())
 }
 
 fn response<'a>(
     document: &'a Document,
     at: usize,
+    is_ours: bool,
     exchange: &mut Exchange<'a>,
     scanner: &mut Scanner,
 ) -> Reading<()> {
@@ -172,8 +177,8 @@ fn response<'a>(
         .and_then(|status| u16::try_from(status).ok());
     // Browsers write 0 where no answer came.
     exchange.status = status.filter(|status| (100..1000).contains(status));
-    exchange.answered = fields(response.span(1), response.has(4));
-    let mut has_size = response.integer(3).is_some_and(|size| size > 0);
+    exchange.answered = fields(response.span(1), is_ours && response.has(4));
+    let mut sizes = [response.integer(3), None];
     let (mut text, mut is_base64) = (None, false);
     if let Some(span) = response.span(2) {
         let names: [&[u8]; 4] = [b"mimeType", b"text", b"encoding", b"size"];
@@ -181,27 +186,48 @@ fn response<'a>(
         exchange.mime = content.text(0).unwrap_or_default();
         text = content.span(1);
         is_base64 = content.is(2, "base64");
-        has_size |= content.integer(3).is_some_and(|size| size > 0);
+        sizes[1] = content.integer(3);
     }
-    exchange.response = body(document, text, is_base64, has_size)?;
+    let size = match exchange.status {
+        // These never have one.
+        Some(100..200 | 204 | 304) => Some(0),
+        _ => size(&sizes),
+    };
+    exchange.response = body(document, text, is_base64, size)?;
     Ok(())
 }
 
-/// A comment beside the fields says that they were not recorded.
-fn fields(span: Option<Span>, has_comment: bool) -> Fields {
+/// In archives of our own a comment beside the fields says that they were not recorded. Elsewhere it may say anything.
+fn fields(span: Option<Span>, is_unknown: bool) -> Fields {
     match span {
-        Some(span) if !has_comment => Fields::Pairs(span),
+        Some(span) if !is_unknown => Fields::Pairs(span),
         _ => Fields::Unknown,
     }
 }
 
-fn body(document: &Document, text: Option<Span>, is_base64: bool, has_size: bool) -> Reading<Body> {
+/// How large a body was, of what is said of it: -1 stands for not known, and one that says more than nothing knows better.
+fn size(said: &[Option<i64>]) -> Option<i64> {
+    let known = said.iter().flatten().filter(|size| **size >= 0);
+    known.max().copied()
+}
+
+fn body(
+    document: &Document,
+    text: Option<Span>,
+    is_base64: bool,
+    size: Option<i64>,
+) -> Reading<Body> {
     let Some(span) = text else {
-        return Ok(if has_size { Body::Missing } else { Body::Empty });
+        return Ok(match size {
+            Some(0) => Body::Empty,
+            Some(_) => Body::Missing,
+            None => Body::Unknown,
+        });
     };
     let Some(inside) = document.inside(&span) else {
         return Err(Wrong::new(span.start, "a text was expected"));
     };
+    let has_size = size.is_some_and(|size| size > 0);
     Ok(match () {
         () if inside.is_empty() && has_size => Body::Missing,
         () if is_base64 => Body::Base64(inside),
