@@ -521,7 +521,7 @@ fn an_endpoint_and_its_stream_are_one_session() {
             Some(1),
             "{named}"
         );
-        assert_eq!(alone["frames"], 13, "{named}");
+        assert_eq!(alone["frames"], 8, "{named}");
         archive.open(ONE);
         archive.list(ONE, 1);
         archive.heard(&old);
