@@ -14,7 +14,7 @@ use crate::scan::{Scanner, white};
 
 mod capture;
 mod date;
-mod har;
+pub(crate) mod har;
 mod mcp_trace;
 mod mcpsnoop;
 mod trace;

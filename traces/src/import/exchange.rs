@@ -15,6 +15,7 @@ use super::{Lost, Reading, several};
 use crate::capture::EventKind;
 use crate::classify::classify;
 use crate::event::{LinkKind, Role};
+use crate::export::har::NOWHERE;
 use crate::file::json::Wrong;
 use crate::http::{Field, Head, Http, Sse, Start};
 use crate::key::Key;
@@ -86,6 +87,13 @@ pub(super) struct Exchange<'a> {
     /// What the answer's body is.
     pub(super) mime: Cow<'a, str>,
     pub(super) response: Body,
+    /// Frames of the answer were left out.
+    pub(super) is_cut: bool,
+    /// Whether the heads were recorded: what stands for them may be made up.
+    pub(super) has_request_head: bool,
+    pub(super) has_answer_head: bool,
+    /// How it ended, where the document says so.
+    pub(super) end: Option<(Role, EventKind)>,
 }
 
 /// What is known of whoever wrote the document.
@@ -95,6 +103,8 @@ pub(super) struct Writer {
     pub(super) keeps_bodies: bool,
     /// It reads events as Latin-1.
     pub(super) reads_latin: bool,
+    /// It is one of our archives: all of it is of MCP, and it says what it knows of sessions and ends.
+    pub(super) is_ours: bool,
     /// All of it is one session's, whatever the headers name: they may be incomplete.
     pub(super) is_one_session: bool,
 }
@@ -136,14 +146,17 @@ pub(super) fn plan(
 ) -> Reading<()> {
     let mut addresses = BTreeSet::new();
     for exchange in &exchanges {
-        if !addresses.contains(exchange.address()) && is_mcp(document, exchange)? {
+        if !addresses.contains(exchange.address())
+            && (writer.is_ours || is_mcp(document, exchange)?)
+        {
             addresses.insert(exchange.address().to_owned());
         }
     }
     let all = exchanges.len();
     // What a browser asks before is not the client's doing.
     exchanges.retain(|one| {
-        addresses.contains(one.address()) && !one.method.eq_ignore_ascii_case("options")
+        let is_before = one.method.eq_ignore_ascii_case("options") && !writer.is_ours;
+        addresses.contains(one.address()) && !is_before
     });
     if exchanges.is_empty() {
         let message = "no exchange in it holds a JSON-RPC message";
@@ -160,7 +173,11 @@ pub(super) fn plan(
     }
     plan.opening.transport = Some(LinkKind::Http);
     if exchanges.iter().any(|one| one.start_ms.is_none()) {
-        plan.lost |= Lost::TIME | Lost::ORDER;
+        plan.lost |= Lost::TIME;
+        // Ours stand in the order in which they began.
+        if !writer.is_ours {
+            plan.lost |= Lost::ORDER;
+        }
     }
     // What has no time stays behind what stands before it.
     let mut last = None;
@@ -200,18 +217,22 @@ pub(super) fn plan(
         .map(|one| std::mem::take(&mut one.signs))
         .collect();
     let sessions = sort(&signs);
-    for (one, nth) in told.iter_mut().zip(sessions.of) {
-        one.session = u32::try_from(nth).ok();
+    // Otherwise whoever reads it tells them apart by the headers, as in a capture. Ours have the names that there were.
+    let are_named = !writer.is_ours && (sessions.are_apart || writer.is_one_session);
+    for ((one, signs), nth) in told.iter_mut().zip(&signs).zip(sessions.of) {
+        one.whose = nth;
+        let number = u32::try_from(nth).ok();
+        one.session = number.filter(|_| are_named || signs.given.is_some());
     }
-    // Otherwise whoever reads it tells them apart by the headers, as in a capture.
-    if sessions.are_apart || writer.is_one_session {
-        plan.sessions = sessions.names;
-        if let Some(address) = sessions.mixed.filter(|_| !writer.is_one_session) {
-            plan.lost |= Lost::FRAMES;
-            plan.remarks.push(format!(
-                "several sessions began at {address} without an Mcp-Session-Id, and nothing tells whose a request is"
-            ));
-        }
+    plan.sessions = sessions.names;
+    let mixed = sessions
+        .mixed
+        .filter(|_| are_named && !writer.is_one_session);
+    if let Some(address) = mixed {
+        plan.lost |= Lost::FRAMES;
+        plan.remarks.push(format!(
+            "several sessions began at {address} without an Mcp-Session-Id, and nothing tells whose a request is"
+        ));
     }
     counts.say(writer, plan);
     if overlap(&exchanges, &told) {
@@ -342,6 +363,8 @@ impl Said {
 /// What is told of an exchange.
 #[derive(Default)]
 struct Told {
+    /// Its session, and that as it is to be named.
+    whose: usize,
     session: Option<u32>,
     stream: Option<u32>,
     /// What tells whose it is.
@@ -416,24 +439,35 @@ impl Teller<'_, '_> {
         let head = Head {
             start: Start::Request {
                 method: Cow::Owned(exchange.method.to_string()),
-                target: Some(Cow::Owned(exchange.target())),
+                target: self.target(exchange).map(Cow::Owned),
             },
             fields: asked,
         };
         let request = self.request(exchange, head)?;
         let response = self.response(exchange)?;
         let mut told = Told {
-            signs: self.signs(exchange, &request, &response),
-            request: Some(request),
+            signs: self.signs(exchange, request.as_ref(), &response),
+            request,
             response,
             ..Told::default()
         };
-        told.end = end(exchange, &told);
+        told.end = match self.writer.is_ours {
+            true => exchange
+                .end
+                .map(|(by, kind)| Item::event(by, exchange.end_ms(), kind, exchange.at)),
+            false => end(exchange, &told),
+        };
         Ok(told)
     }
 
+    /// What the request names; in our archives a host that there is not stands for nothing known.
+    fn target(&self, exchange: &Exchange<'_>) -> Option<String> {
+        let is_unknown = self.writer.is_ours && exchange.url == NOWHERE;
+        (!is_unknown).then(|| exchange.target())
+    }
+
     /// What the exchange tells of its session.
-    fn signs(&self, exchange: &Exchange<'_>, request: &Said, response: &[Said]) -> Signs {
+    fn signs(&self, exchange: &Exchange<'_>, request: Option<&Said>, response: &[Said]) -> Signs {
         let url = exchange.url.split('#').next().unwrap_or_default();
         let endpoints = response.iter().filter(|said| said.is_event("endpoint"));
         let endpoint = |said: &Said| match &said.item.tells {
@@ -447,25 +481,35 @@ impl Teller<'_, '_> {
             given: exchange.session.as_deref().map(str::to_owned),
             address: exchange.address().to_owned(),
             url: url.to_owned(),
-            asked: request.session_id(),
+            asked: request.and_then(Said::session_id),
             answered: response.first().and_then(Said::session_id),
-            is_initialize: request.message.is_some_and(|message| {
-                message.kind == Kind::Request && message.method == Method::Initialize
-            }),
+            is_initialize: request
+                .and_then(|said| said.message)
+                .is_some_and(|message| {
+                    message.kind == Kind::Request && message.method == Method::Initialize
+                }),
             is_served: exchange.status.is_some_and(|status| status < 300),
             endpoints: endpoints.filter_map(endpoint).collect(),
         }
     }
 
-    fn request(&mut self, exchange: &Exchange<'_>, head: Head<'static>) -> Reading<Said> {
-        let http = of_head(head);
+    fn request(&mut self, exchange: &Exchange<'_>, head: Head<'static>) -> Reading<Option<Said>> {
+        let http = exchange.has_request_head.then(|| of_head(head));
         self.counts.count(&exchange.request);
         match self.words(&exchange.request)? {
-            Some(words) => Ok(self.frame(Role::Client, exchange.start_ms, words, http)),
-            None => Ok(Said {
+            Some(words) => {
+                let http = http.unwrap_or_default();
+                Ok(Some(self.frame(
+                    Role::Client,
+                    exchange.start_ms,
+                    words,
+                    http,
+                )))
+            }
+            None => Ok(http.map(|http| Said {
                 item: Item::http(Role::Client, exchange.start_ms, http, exchange.at),
                 message: None,
-            }),
+            })),
         }
     }
 
@@ -474,15 +518,18 @@ impl Teller<'_, '_> {
             return Ok(vec![]);
         };
         let fields = self.fields(&exchange.answered)?;
-        let http = of_head(Head {
-            start: Start::Answer { status },
-            fields,
+        let http = exchange.has_answer_head.then(|| {
+            of_head(Head {
+                start: Start::Answer { status },
+                fields,
+            })
         });
-        let alone = |item| {
-            vec![Said {
-                item,
+        let alone = |http: Option<Http<'static>>, t_ms| {
+            let said = http.map(|http| Said {
+                item: Item::http(Role::Server, t_ms, http, exchange.at),
                 message: None,
-            }]
+            });
+            said.into_iter().collect::<Vec<Said>>()
         };
         let end_ms = exchange.end_ms();
         // Browsers keep no text of a stream that is still open, or that a page listens to.
@@ -491,28 +538,36 @@ impl Teller<'_, '_> {
             true => &Body::Unknown,
             false => &exchange.response,
         };
-        self.counts.count(body);
+        self.counts.cut += u64::from(exchange.is_cut);
+        // What we knew nothing of was no body that is missing.
+        if !exchange.is_cut && !(self.writer.is_ours && *body == Body::Unknown) {
+            self.counts.count(body);
+        }
         if !body.is_told() {
-            return Ok(alone(Item::http(Role::Server, end_ms, http, exchange.at)));
+            return Ok(alone(http, end_ms));
         }
         if exchange.is_events() {
-            let mut said = alone(Item::http(Role::Server, None, http, exchange.at));
+            let mut said = alone(http, None);
             self.events(exchange, &mut said)?;
             return Ok(said);
         }
         let Some(words) = self.words(&exchange.response)? else {
             let empty = Item::event(Role::Server, end_ms, EventKind::EmptyBody, exchange.at);
-            return Ok(alone(Item {
-                http: Some(Box::new(http)),
-                ..empty
-            }));
+            return Ok(vec![Said {
+                item: Item {
+                    http: http.map(Box::new),
+                    ..empty
+                },
+                message: None,
+            }]);
         };
         let text = text_of(self.document, &exchange.response)?;
         let first = text.get(white(&text, 0));
-        if !exchange.is_json() && !matches!(first, Some(b'{' | b'[')) {
+        if !self.writer.is_ours && !exchange.is_json() && !matches!(first, Some(b'{' | b'[')) {
             // A page of words for people.
-            return Ok(alone(Item::http(Role::Server, end_ms, http, exchange.at)));
+            return Ok(alone(http, end_ms));
         }
+        let http = http.unwrap_or_default();
         Ok(vec![self.frame(Role::Server, end_ms, words, http)])
     }
 
@@ -655,7 +710,7 @@ impl Teller<'_, '_> {
         let message = classify(&self.text(&words), &mut scanner).message;
         self.scanner = scanner;
         let item = Item {
-            http: Some(Box::new(http)),
+            http: Some(Box::new(http)).filter(|http| !http.is_empty()),
             ..Item::frame(from, t_ms, words)
         };
         Said {
@@ -782,7 +837,7 @@ const EARLY: u8 = 1;
 const LATE: u8 = 2;
 
 /// Who says what under an id, by session.
-type Ids = BTreeMap<(Option<u32>, Key), VecDeque<usize>>;
+type Ids = BTreeMap<(usize, Key), VecDeque<usize>>;
 
 /// Puts what was told into an order: requests by their times; answers early on their own streams, so that what follows from them
 /// can; the server's requests as late as their answers allow.
@@ -792,7 +847,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
         .map(|one| one.start_ms.unwrap_or(0))
         .collect();
     let (mut asked, mut answers) = (Ids::new(), Ids::new());
-    let mut initialized: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
+    let mut initialized: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (nth, one) in told.iter().enumerate() {
         let Some(message) = one.request.as_ref().and_then(|said| said.message) else {
             continue;
@@ -802,12 +857,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             Kind::Result | Kind::Error => &mut answers,
             _ => {
                 if message.method == Method::Initialized {
-                    initialized.entry(one.session).or_default().push(nth);
+                    initialized.entry(one.whose).or_default().push(nth);
                 }
                 continue;
             }
         };
-        ids.entry((one.session, message.id))
+        ids.entry((one.whose, message.id))
             .or_default()
             .push_back(nth);
     }
@@ -843,7 +898,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             }
             match said.message {
                 Some(message) if message.kind == Kind::Request => {
-                    let key = (one.session, message.id);
+                    let key = (one.whose, message.id);
                     if let Some(answer) = answers.get_mut(&key).and_then(VecDeque::pop_front) {
                         wanted = (answer.saturating_sub(1), LATE, 0);
                         // Who asks on the way waits for the answer.
@@ -855,12 +910,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
                     let is_handshake = own.is_some_and(|own| own.method == Method::Initialize);
                     if is_own && is_handshake {
                         // What does not wait for it may have been sent before it.
-                        let own = initialized.get(&one.session).map_or(&[][..], Vec::as_slice);
+                        let own = initialized.get(&one.whose).map_or(&[][..], Vec::as_slice);
                         let after = own.partition_point(|one| *one <= nth);
                         let follows = own.get(after).map_or(latest, |one| one - 1);
                         wanted = (follows.min(latest), LATE, 0);
                     } else if !is_own {
-                        let key = (one.session, message.id);
+                        let key = (one.whose, message.id);
                         let request = asked.get_mut(&key).and_then(VecDeque::pop_front);
                         wanted = wanted.max((request.unwrap_or(0), EARLY, 0));
                     }

@@ -6,6 +6,9 @@ use super::exchange::{Body, Exchange, Fields, Writer, plan as plan_exchanges};
 use super::json_lines::Members;
 use super::whole::{Document, Plan, Span};
 use super::{Head, Kind, Lost, Reading};
+use crate::capture::EventKind;
+use crate::event::Role;
+use crate::export::har as written;
 use crate::file::json::Wrong;
 use crate::scan::Scanner;
 
@@ -57,7 +60,7 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
     let log = object(
         document,
         at,
-        &[b"creator", b"entries"],
+        &[b"creator", b"entries", b"comment"],
         "an object",
         &mut scanner,
     )?;
@@ -79,17 +82,18 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
     if document.bytes[entries.start] != b'[' {
         return Err(Wrong::new(entries.start, "a list of entries was expected"));
     }
+    let is_ours = creator == "mcpsim";
+    let comment = log.text(2).unwrap_or_default();
+    let is_undated = is_ours && comment.contains(written::UNDATED);
     let mut exchanges = vec![];
     for entry in document.items(entries.start) {
-        exchanges.push(exchange(
-            document,
-            entry.start,
-            creator == "mcpsim",
-            &mut scanner,
-        )?);
+        let mut one = exchange(document, entry.start, is_ours, &mut scanner)?;
+        one.start_ms = one.start_ms.filter(|start| *start > 0 || !is_undated);
+        exchanges.push(one);
     }
     let writer = Writer {
-        keeps_bodies: creator == "mitmproxy" || creator == "mcpsim",
+        keeps_bodies: creator == "mitmproxy" || is_ours,
+        is_ours,
         reads_latin: creator == "mitmproxy",
         is_one_session: false,
     };
@@ -117,9 +121,19 @@ fn exchange<'a>(
         took_ms: entry.raw(1).and_then(milliseconds),
         // Pages of browsers are no sessions.
         session: entry.text(4).filter(|_| is_ours),
-        is_made_up: is_ours && entry.is(5, "made up of frames on a pipe"),
+        is_made_up: is_ours && entry.is(5, written::PIPED),
+        has_request_head: true,
+        has_answer_head: true,
         ..Exchange::default()
     };
+    if is_ours {
+        exchange.end = match () {
+            () if entry.is(5, written::BROKEN) => Some((Role::Server, EventKind::Drop)),
+            () if entry.is(5, written::CLOSED_BY_CLIENT) => Some((Role::Client, EventKind::Eof)),
+            () if entry.is(5, written::CLOSED_BY_SERVER) => Some((Role::Server, EventKind::Eof)),
+            () => None,
+        };
+    }
     let asked = need(&entry, 2, at, "the entry's \"request\"")?.start;
     request(document, asked, is_ours, &mut exchange, scanner)?;
     if let Some(span) = entry.span(3) {
@@ -148,6 +162,7 @@ fn request<'a>(
     exchange.method = request.text(0).ok_or_else(|| missing("method"))?;
     exchange.url = request.text(1).ok_or_else(|| missing("url"))?;
     exchange.asked = fields(request.span(2), is_ours && request.has(5));
+    exchange.has_request_head = !is_ours || !request.is(5, written::NO_HEAD);
     let text = match request.span(3) {
         Some(span) => {
             let names: [&[u8]; 1] = [b"text"];
@@ -178,15 +193,17 @@ fn response<'a>(
     // Browsers write 0 where no answer came.
     exchange.status = status.filter(|status| (100..1000).contains(status));
     exchange.answered = fields(response.span(1), is_ours && response.has(4));
+    exchange.has_answer_head = !is_ours || !response.is(4, written::NO_HEAD);
     let mut sizes = [response.integer(3), None];
     let (mut text, mut is_base64) = (None, false);
     if let Some(span) = response.span(2) {
-        let names: [&[u8]; 4] = [b"mimeType", b"text", b"encoding", b"size"];
+        let names: [&[u8]; 5] = [b"mimeType", b"text", b"encoding", b"size", b"comment"];
         let content = object(document, span.start, &names, "a body", scanner)?;
         exchange.mime = content.text(0).unwrap_or_default();
         text = content.span(1);
         is_base64 = content.is(2, "base64");
         sizes[1] = content.integer(3);
+        exchange.is_cut = is_ours && content.is(4, written::LEFT_OUT);
     }
     let size = match exchange.status {
         // These never have one.
