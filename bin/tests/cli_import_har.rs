@@ -71,14 +71,11 @@ fn an_unknown_id_is_found() {
     let id = r#"{\"result\":{},\"jsonrpc\":\"2.0\",\"id\":4}"#;
     assert!(text.contains(id), "the answer to the ping");
     let other = text.replace(id, &id.replace("4}", "44}"));
-    let file = checked(&other, 1);
-    let findings = file["findings"].as_array().expect("a list");
-    let rules: Vec<&str> = findings
-        .iter()
-        .filter_map(|one| one["rule"].as_str())
-        .collect();
-    assert!(rules.contains(&"response-unknown-id"), "{rules:?}");
-    assert!(findings.iter().all(|one| one["blame"] == "server"));
+    let line = line_of(&other, &id.replace("4}", "44}"));
+    assert_eq!(
+        only_finding(&other),
+        told("response-unknown-id", "server", line)
+    );
 }
 
 #[test]

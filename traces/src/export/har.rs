@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::date::{Dates, iso};
 use super::{
     BREAKS, BYTES, Beginning, CUT_FRAMES, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SSE,
-    STATUSES, ends_exchange, is_of_recording, lose_circumstances, lose_ends,
+    STATUSES, ends_exchange, is_of_recording, lose_ends,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::classify::classify;
@@ -331,7 +331,7 @@ impl<W: Write> Har<W> {
         }
     }
 
-    fn document(&mut self) -> io::Result<()> {
+    fn document(&mut self, end: &End) -> io::Result<()> {
         let entries = std::mem::take(&mut self.entries);
         let is_made_up = entries.iter().any(|entry| entry.is_made_up);
         let mut text = b"{\"log\":{\"version\":\"1.2\",\"creator\":".to_vec();
@@ -344,7 +344,9 @@ impl<W: Write> Har<W> {
         put_string(&mut text, name);
         put(&mut text, ",\"version\":");
         put_string(&mut text, version);
-        put(&mut text, "},\"pages\":[");
+        put(&mut text, "}");
+        self.circumstances(end, &mut text);
+        put(&mut text, ",\"pages\":[");
         self.pages(&entries, &mut text);
         put(&mut text, "],\"entries\":[");
         for (at, entry) in entries.iter().enumerate() {
@@ -364,6 +366,24 @@ impl<W: Write> Har<W> {
         put(&mut text, "}}\n");
         self.out.write_all(&text)?;
         self.out.flush()
+    }
+
+    /// Members of our own begin with an underscore, as those must that the form does not name.
+    fn circumstances(&self, end: &End, text: &mut Vec<u8>) {
+        let opening = self.beginning.opening;
+        if let Some(vantage) = opening.vantage {
+            put(text, &format!(",\"_vantage\":\"{}\"", vantage.as_str()));
+        }
+        if opening.whole {
+            put(text, ",\"_whole\":true");
+        }
+        for (at, name) in end.lost.names().enumerate() {
+            put(text, if at == 0 { ",\"_lost\":[" } else { "," });
+            put_string(text, name);
+        }
+        if !end.lost.is_nothing() {
+            put(text, "]");
+        }
     }
 
     /// Sessions that have names are pages.
@@ -412,8 +432,7 @@ impl<W: Write> Export for Har<W> {
     }
 
     fn finish(&mut self, end: &End) -> io::Result<()> {
-        lose_circumstances(&mut self.losses, self.beginning.opening, end);
-        self.document()
+        self.document(end)
     }
 
     fn losses(&mut self) -> &mut Losses {

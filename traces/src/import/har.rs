@@ -10,6 +10,7 @@ use crate::capture::EventKind;
 use crate::event::Role;
 use crate::export::har as written;
 use crate::file::json::Wrong;
+use crate::judge::Vantage;
 use crate::scan::Scanner;
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -60,7 +61,14 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
     let log = object(
         document,
         at,
-        &[b"creator", b"entries", b"comment"],
+        &[
+            b"creator",
+            b"entries",
+            b"comment",
+            b"_lost",
+            b"_vantage",
+            b"_whole",
+        ],
         "an object",
         &mut scanner,
     )?;
@@ -84,6 +92,9 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
     }
     let is_ours = creator == "mcpsim";
     let comment = log.text(2).unwrap_or_default();
+    if is_ours {
+        circumstances(document, &log, plan);
+    }
     let is_undated = is_ours && comment.contains(written::UNDATED);
     let mut exchanges = vec![];
     for entry in document.items(entries.start) {
@@ -98,6 +109,20 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
         is_one_session: false,
     };
     plan_exchanges(document, exchanges, writer, plan)
+}
+
+/// What our archives say of the log that they were made of.
+fn circumstances(document: &Document, log: &Members<'_, 6>, plan: &mut Plan) {
+    if let Some(lost) = log.span(3) {
+        for item in document.items(lost.start) {
+            let name = document.inside(&item).map(|name| &document.bytes[name]);
+            let name = name.and_then(|name| std::str::from_utf8(name).ok());
+            plan.lost |= name.and_then(Lost::parse).unwrap_or(Lost::NOTHING);
+        }
+    }
+    let vantage = log.text(4);
+    plan.opening.vantage = vantage.and_then(|name| Vantage::parse(&name));
+    plan.opening.whole = log.raw(5) == Some(b"true");
 }
 
 fn exchange<'a>(
