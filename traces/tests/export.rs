@@ -827,6 +827,21 @@ proptest! {
         }
     }
 
+    /// … and what the recording was.
+    #[test]
+    fn an_archive_keeps_the_circumstances(lines in any_lines(), opening in any_opening(), is_lossy in any::<bool>()) {
+        let lost = if is_lossy { Lost::RAW | Lost::EVENT_IDS } else { Lost::NOTHING };
+        let (bytes, _) = written(Made { opening, lost, ..made(&lines) }, Target::Har);
+        let Ok(log) = Log::open(Cursor::new(bytes)) else {
+            return Ok(());
+        };
+        let again = log.into_recording();
+        prop_assert!(again.lost().has(lost));
+        prop_assert_eq!(again.lost().has(Lost::EVENT_IDS), is_lossy);
+        prop_assert_eq!(again.opening().vantage, opening.vantage);
+        prop_assert_eq!(again.opening().whole, opening.whole);
+    }
+
     /// An archive has the members that HTTP Archive 1.2 wants, and every frame of each side.
     #[test]
     fn an_archive_has_its_form_and_every_frame(lines in any_lines()) {
@@ -1153,7 +1168,7 @@ fn broken_places_are_told_and_leave_a_mark() {
         let to = Destination {
             out: &mut out,
             spool: Cursor::new(vec![]),
-            program: "p 1".to_owned(),
+            program: "mcpsim 1".to_owned(),
         };
         let converted = convert(&mut recording, target, to, |error| {
             told.push(error.to_string())
@@ -1161,7 +1176,7 @@ fn broken_places_are_told_and_leave_a_mark() {
         let converted = converted.expect("memory does not fail");
         assert_eq!(told, ["2:1: unusable", "4:1: unusable"]);
         assert_eq!((converted.frames, converted.errors), (2, 2));
-        if matches!(target, Target::Capture | Target::Trace) {
+        if matches!(target, Target::Capture | Target::Trace | Target::Har) {
             let mut again = opened(&out);
             assert_eq!(all(&mut *again).len(), 2);
             assert!(again.lost().has(Lost::FRAMES));

@@ -540,7 +540,8 @@ impl Teller<'_, '_> {
         };
         self.counts.cut += u64::from(exchange.is_cut);
         // What we knew nothing of was no body that is missing.
-        if !exchange.is_cut && !(self.writer.is_ours && *body == Body::Unknown) {
+        let is_nothing = self.writer.is_ours && *body == Body::Unknown;
+        if !exchange.is_cut && !is_nothing {
             self.counts.count(body);
         }
         if !body.is_told() {
