@@ -891,6 +891,13 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             placed.push(((nth, REQUEST, 0), of(said.item)));
         }
         let mut place: Place = (nth, EARLY, 0);
+        if own.is_some_and(|own| own.method == Method::Initialize) {
+            // What does not wait for the answer, its head included, may have been sent before it.
+            let all = initialized.get(&one.whose).map_or(&[][..], Vec::as_slice);
+            let after = all.partition_point(|one| *one <= nth);
+            let follows = all.get(after).map_or(latest, |one| one - 1);
+            place = (follows.min(latest), LATE, 0);
+        }
         for said in one.response {
             let mut wanted = place;
             let mut next = None;
@@ -908,14 +915,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
                 }
                 Some(message) if message.kind.is_response() => {
                     let is_own = own.is_some_and(|own| own.id == message.id);
-                    let is_handshake = own.is_some_and(|own| own.method == Method::Initialize);
-                    if is_own && is_handshake {
-                        // What does not wait for it may have been sent before it.
-                        let own = initialized.get(&one.whose).map_or(&[][..], Vec::as_slice);
-                        let after = own.partition_point(|one| *one <= nth);
-                        let follows = own.get(after).map_or(latest, |one| one - 1);
-                        wanted = (follows.min(latest), LATE, 0);
-                    } else if !is_own {
+                    if !is_own {
                         let key = (one.whose, message.id);
                         let request = asked.get_mut(&key).and_then(VecDeque::pop_front);
                         wanted = wanted.max((request.unwrap_or(0), EARLY, 0));
@@ -928,7 +928,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             place = place.max(next.unwrap_or(place));
         }
         if let Some(item) = one.end {
-            let wanted = (surely, EARLY, item.t_ms.unwrap_or(u64::MAX));
+            let t_ms = item.t_ms.unwrap_or(u64::MAX);
+            // After a break nothing comes any more, and that is nobody's fault: it was no earlier than it can have been.
+            let wanted = match item.tells {
+                Tells::Event(EventKind::Drop) => (latest, LATE, t_ms),
+                _ => (surely, EARLY, t_ms),
+            };
             placed.push((place.max(wanted), of(item)));
         }
     }
