@@ -19,7 +19,7 @@ use mcpsim_traces::scan::Scanner;
 
 /// Longer sessions are of floods and limits.
 const LINES_MAX: usize = 200;
-const ORDERS: u64 = 12;
+const ORDERS: u64 = 8;
 
 /// What is accused there by one rule or another, as the order has it: a session of which only the first answers tell the era, made so
 /// that they do not say it clearly; and a response to what was no request, which is wrong either way.
