@@ -367,6 +367,46 @@ fn a_handshake_that_is_tried_again_is_one_session() {
     );
 }
 
+/// What the client sends while initialize is still open cannot know the session's id, wherever the answer's head stands.
+#[test]
+fn the_head_of_a_handshake_comes_no_earlier_than_its_answer() {
+    let archive = |is_early: bool| {
+        let mut archive = Archive::by("x");
+        archive.open(ONE);
+        let initialize = &mut archive.entries[0];
+        let body = initialize["response"]["content"]["text"]
+            .as_str()
+            .expect("a body");
+        let body = format!("event: message\ndata: {body}\n\n");
+        initialize["response"]["content"] =
+            json!({"mimeType": "text/event-stream", "size": body.len(), "text": body});
+        initialize["response"]["headers"][1]["value"] = "text/event-stream".into();
+        initialize["time"] = 4000.into();
+        // A ping comes before notifications/initialized, or behind it.
+        let told = archive.entries.pop().expect("an exchange");
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+        let pong = json!({"jsonrpc": "2.0", "id": 1, "result": {}}).to_string();
+        archive.now_ms = if is_early { 1000 } else { 6000 };
+        archive.put(ONE.0, &ping, &[], 200, &pong, &[]);
+        archive.entries.push(told);
+        archive.entries[2]["startedDateTime"] = "2026-03-04T09:00:05.000Z".into();
+        archive.text()
+    };
+    let found = |text: String, code| {
+        let folder = folder();
+        std::fs::write(folder.path().join("x.har"), text).expect("written");
+        let check = ["check", "--format", "json", "--vantage", "client", "x.har"];
+        findings(&mcpsim(folder.path(), &check).ends(code).json()["files"][0])
+    };
+    assert_eq!(found(archive(true), 0), [""; 0]);
+    let late = found(archive(false), 1);
+    assert!(
+        late.iter()
+            .any(|one| one.starts_with("\"http-session-id-sent\" \"broken\"")),
+        "{late:?}"
+    );
+}
+
 /// A comment says in our own archives that header fields were not recorded; in those of others it says anything.
 #[test]
 fn a_comment_makes_headers_unknown_in_our_archives_alone() {

@@ -252,3 +252,84 @@ fn names(sessions: &[Session]) -> Vec<String> {
     };
     sessions.iter().map(name).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(url: &str, asked: Option<&str>) -> Signs {
+        Signs {
+            address: url.split('?').next().unwrap_or_default().to_owned(),
+            url: url.to_owned(),
+            asked: asked.map(str::to_owned),
+            ..Signs::default()
+        }
+    }
+
+    fn opening(url: &str, answered: Option<&str>) -> Signs {
+        Signs {
+            answered: answered.map(str::to_owned),
+            is_initialize: true,
+            is_served: true,
+            ..post(url, None)
+        }
+    }
+
+    #[test]
+    fn names_say_what_tells_sessions_apart_and_are_all_different() {
+        let all = [
+            opening("http://a/mcp", Some("1")),
+            opening("http://b/mcp", Some("1")),
+            opening("http://b/mcp", Some("2")),
+            // The server gives an id again: from here on it means the newer session.
+            opening("http://b/mcp", Some("2")),
+            post("http://b/mcp?x=1", Some("2")),
+            post("http://b/mcp", Some("unheard of")),
+            post("http://b/mcp", None),
+        ];
+        let sessions = sort(&all);
+        assert_eq!(sessions.of, [0, 1, 2, 3, 3, 4, 4]);
+        let names = [
+            "http://a/mcp",
+            "http://b/mcp (1)",
+            "http://b/mcp (2)",
+            "http://b/mcp (2) (2)",
+            "http://b/mcp (unheard of)",
+        ];
+        assert_eq!(sessions.names, names);
+        assert!(sessions.are_apart);
+        assert_eq!(sessions.mixed, None);
+    }
+
+    #[test]
+    fn many_sessions_of_one_address_have_names_of_their_own() {
+        let all = vec![opening("http://a/mcp", None); 50_000];
+        let sessions = sort(&all);
+        let names: BTreeSet<&String> = sessions.names.iter().collect();
+        assert_eq!(names.len(), all.len());
+        assert!(!sessions.are_apart);
+    }
+
+    #[test]
+    fn messages_go_to_the_latest_stream_that_named_their_endpoint() {
+        let stream = |endpoint: &str| Signs {
+            endpoints: vec![endpoint.to_owned()],
+            ..post("http://a/sse", None)
+        };
+        let tried = Signs {
+            is_initialize: true,
+            ..post("http://a/sse", None)
+        };
+        let all = [
+            tried,
+            stream("http://a/m?s=1"),
+            post("http://a/m?s=1", None),
+            stream("http://a/m?s=2"),
+            post("http://a/m?s=1", None),
+            post("http://a/m?s=2", None),
+            // Nothing named it: it is judged beside the latest.
+            post("http://a/m?s=3", None),
+        ];
+        assert_eq!(sort(&all).of, [0, 0, 0, 1, 0, 1, 1]);
+    }
+}
