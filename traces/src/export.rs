@@ -14,7 +14,7 @@ use crate::scan::{Scanner, white};
 
 mod capture;
 mod date;
-mod har;
+pub(crate) mod har;
 mod mcp_trace;
 mod mcpsnoop;
 mod trace;
@@ -304,12 +304,18 @@ pub fn convert<W: Write, S: Spool>(
 fn warnings(target: Target, lost: Lost, losses: &Losses) -> Vec<String> {
     let mut warnings = vec![];
     let missed = lost.and(TAKEN_FOR_MISSING);
-    let has_words = matches!(target, Target::Capture | Target::Trace);
+    let has_words = matches!(target, Target::Capture | Target::Trace | Target::Har);
     if !missed.is_nothing() && !has_words {
         warnings.push(format!(
             "{} cannot say what the log had lost ({missed}): whoever reads it may take that for missing",
             target.as_str()
         ));
+    }
+    if target == Target::McpTrace && losses.count(STREAMS) > 0 {
+        warnings.push(
+            "exchanges overlap, which mcp-trace has no words for: what reads it takes frames of the one for those of another"
+                .to_owned(),
+        );
     }
     if losses.count(SESSIONS) > 1 {
         warnings.push(

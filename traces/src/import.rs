@@ -16,6 +16,7 @@ mod claude_desktop;
 mod entry;
 mod exchange;
 mod har;
+mod http_sessions;
 mod inspector_network;
 mod inspector_protocol;
 mod json_lines;

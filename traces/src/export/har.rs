@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::date::{Dates, iso};
 use super::{
     BREAKS, BYTES, Beginning, CUT_FRAMES, EPOCH, EVENTS, End, Export, FIELDS, HEADS, Losses, SSE,
-    STATUSES, is_of_recording, lose_circumstances, lose_ends,
+    STATUSES, ends_exchange, is_of_recording, lose_ends,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind};
 use crate::classify::classify;
@@ -58,7 +58,13 @@ struct Entry {
     is_made_up: bool,
     /// Nothing is to be answered: what was sent is no request.
     is_one_way: bool,
-    is_broken: bool,
+    /// The log says that the answer has no body.
+    is_empty: bool,
+    /// A frame of the client, or of the server, was cut off and is left out.
+    is_request_cut: bool,
+    is_answer_cut: bool,
+    /// How it ended, and by whom.
+    end: Option<(Option<Role>, EventKind)>,
 }
 
 /// A frame in an answer, or a server-sent event without one.
@@ -67,6 +73,8 @@ struct Answer {
     sse: Sse<'static>,
 }
 
+const EVENTS_OF_SERVER: &str = "text/event-stream";
+
 const ORDER: &str = "places of frames among those of other exchanges";
 const TIMES: &str = "times of frames within an answer";
 const ADDED: &str = "frames that share a request, now requests of their own";
@@ -74,10 +82,25 @@ const EVENT_STREAMS: &str = "answers of several frames, now server-sent events";
 const EMPTY: &str = "empty frames in server-sent events";
 const ADDRESS: &str = "what the log does not tell of addresses is made up: http://mcp.invalid/";
 const MADE_UP: &str = "the log tells of no HTTP exchanges: methods and statuses are made up";
-const UNDATED: &str = "what has no time is written as of 1970-01-01T00:00:00Z";
+pub(crate) const UNDATED: &str = "what has no time is written as of 1970-01-01T00:00:00Z";
 
 /// Where nothing is known of the time.
 const NO_DATE: &str = "1970-01-01T00:00:00.000Z";
+
+// Comments that tell a reader of our archives what else was known, or was not.
+
+/// The address where nothing is known of it.
+pub(crate) const NOWHERE: &str = "http://mcp.invalid";
+/// On a request or an answer.
+pub(crate) const NO_FIELDS: &str = "headers were not recorded";
+pub(crate) const NO_HEAD: &str = "the head was not recorded";
+/// On a body.
+pub(crate) const LEFT_OUT: &str = "a frame that was cut off is left out";
+/// On an entry.
+pub(crate) const PIPED: &str = "made up of frames on a pipe";
+pub(crate) const BROKEN: &str = "the connection broke";
+pub(crate) const CLOSED_BY_CLIENT: &str = "the client closed it";
+pub(crate) const CLOSED_BY_SERVER: &str = "the server closed it";
 
 impl<W: Write> Har<W> {
     pub(super) fn new(out: W, beginning: Beginning) -> Har<W> {
@@ -103,6 +126,26 @@ impl<W: Write> Har<W> {
         self.entries.len() - 1
     }
 
+    /// The latest entry of the line's exchange. The answer may be the first to name the session.
+    fn known(&mut self, line: &CaptureLine<'_>) -> Option<usize> {
+        let name = exchange_name(line);
+        if let Some(&at) = self.exchanges.get(&name) {
+            return Some(at);
+        }
+        let session = line.session.as_deref()?;
+        let nameless = format!("{:?}{:?}", None::<&str>, line.stream.as_deref());
+        let at = *self.exchanges.get(&nameless)?;
+        let entry = &mut self.entries[at];
+        let is_asked = entry.request.is_some() || entry.body.is_some();
+        if !is_asked || entry.response.is_some() || !entry.answers.is_empty() {
+            return None;
+        }
+        entry.session = Some(session.to_owned());
+        self.exchanges.remove(&nameless);
+        self.exchanges.insert(name, at);
+        Some(at)
+    }
+
     /// The entry of the line's exchange, for what the client sends: another one where that cannot belong to it any more.
     fn request(&mut self, line: &CaptureLine<'_>, has_body: bool) -> usize {
         let name = exchange_name(line);
@@ -123,12 +166,11 @@ impl<W: Write> Har<W> {
 
     /// The entry of the line's exchange, for what the server sends.
     fn response(&mut self, line: &CaptureLine<'_>) -> usize {
-        let name = exchange_name(line);
-        if let Some(&at) = self.exchanges.get(&name) {
+        if let Some(at) = self.known(line) {
             return at;
         }
         let at = self.add(line);
-        self.exchanges.insert(name, at);
+        self.exchanges.insert(exchange_name(line), at);
         at
     }
 
@@ -143,6 +185,15 @@ impl<W: Write> Har<W> {
             entry.answer_ms = entry.answer_ms.or(line.t_ms);
         }
         entry.last_ms = entry.last_ms.max(line.t_ms);
+    }
+
+    /// What the line tells of HTTP, where it is of an exchange: what is made up has none of it.
+    fn of_exchange<'l>(&mut self, line: &'l CaptureLine<'_>) -> Option<&'l Http<'l>> {
+        let http = line.http.as_deref()?;
+        let is_made_up = line.stream.is_none();
+        self.losses.add_if(is_made_up && http.head.is_some(), HEADS);
+        self.losses.add_if(is_made_up && !http.sse.is_empty(), SSE);
+        (!is_made_up).then_some(http)
     }
 
     /// The head of a line, at its entry.
@@ -169,11 +220,12 @@ impl<W: Write> Har<W> {
             None => self.posted(frame, line),
         };
         self.touch(at, line, Role::Client);
-        if let Some(http) = &line.http {
+        if let Some(http) = self.of_exchange(line) {
             self.head(at, http);
         }
-        if !is_cut {
-            self.entries[at].body = Some(frame.raw.to_vec());
+        match is_cut {
+            true => self.entries[at].is_request_cut = true,
+            false => self.entries[at].body = Some(frame.raw.to_vec()),
         }
     }
 
@@ -201,11 +253,13 @@ impl<W: Write> Har<W> {
         };
         self.touch(at, line, Role::Server);
         let mut sse = Sse::default();
-        if let Some(http) = &line.http {
+        if let Some(http) = self.of_exchange(line) {
             self.head(at, http);
             sse = http.clone().into_owned().sse;
         }
-        if !is_cut {
+        if is_cut {
+            self.entries[at].is_answer_cut = true;
+        } else {
             let raw = Some(frame.raw.to_vec());
             self.entries[at].answers.push(Answer { raw, sse });
         }
@@ -260,21 +314,24 @@ impl<W: Write> Har<W> {
         }
         match event.kind {
             kind if is_of_recording(line, kind) => {}
-            // That there is none is what the entry says.
-            EventKind::EmptyBody if line.stream.is_some() => {}
+            EventKind::EmptyBody if line.stream.is_some() => {
+                let at = self.response(line);
+                self.entries[at].is_empty = true;
+            }
             kind => {
-                self.losses.add(EVENTS);
-                self.losses.add_if(event.status.is_some(), STATUSES);
-                if kind == EventKind::Drop
-                    && let Some(&at) = self.exchanges.get(&exchange_name(line))
-                {
-                    self.entries[at].is_broken = true;
+                let is_end =
+                    ends_exchange(line, kind) && (event.by.is_some() || kind == EventKind::Drop);
+                let at = self.known(line).filter(|_| is_end);
+                match at.map(|at| &mut self.entries[at].end) {
+                    Some(end @ None) => *end = Some((event.by, kind)),
+                    _ => self.losses.add(EVENTS),
                 }
+                self.losses.add_if(event.status.is_some(), STATUSES);
             }
         }
     }
 
-    fn document(&mut self) -> io::Result<()> {
+    fn document(&mut self, end: &End) -> io::Result<()> {
         let entries = std::mem::take(&mut self.entries);
         let is_made_up = entries.iter().any(|entry| entry.is_made_up);
         let mut text = b"{\"log\":{\"version\":\"1.2\",\"creator\":".to_vec();
@@ -287,7 +344,9 @@ impl<W: Write> Har<W> {
         put_string(&mut text, name);
         put(&mut text, ",\"version\":");
         put_string(&mut text, version);
-        put(&mut text, "},\"pages\":[");
+        put(&mut text, "}");
+        self.circumstances(end, &mut text);
+        put(&mut text, ",\"pages\":[");
         self.pages(&entries, &mut text);
         put(&mut text, "],\"entries\":[");
         for (at, entry) in entries.iter().enumerate() {
@@ -297,13 +356,34 @@ impl<W: Write> Har<W> {
             text.clear();
         }
         put(&mut text, "\n]");
-        if is_made_up {
+        let said = [(is_made_up, MADE_UP), (self.has_untimed, UNDATED)];
+        let said = said.iter().filter(|(is_so, _)| *is_so);
+        let said: Vec<&str> = said.map(|(_, words)| *words).collect();
+        if !said.is_empty() {
             put(&mut text, ",\"comment\":");
-            put_string(&mut text, MADE_UP);
+            put_string(&mut text, &said.join("; "));
         }
         put(&mut text, "}}\n");
         self.out.write_all(&text)?;
         self.out.flush()
+    }
+
+    /// Members of our own begin with an underscore, as those must that the form does not name.
+    fn circumstances(&self, end: &End, text: &mut Vec<u8>) {
+        let opening = self.beginning.opening;
+        if let Some(vantage) = opening.vantage {
+            put(text, &format!(",\"_vantage\":\"{}\"", vantage.as_str()));
+        }
+        if opening.whole {
+            put(text, ",\"_whole\":true");
+        }
+        for (at, name) in end.lost.names().enumerate() {
+            put(text, if at == 0 { ",\"_lost\":[" } else { "," });
+            put_string(text, name);
+        }
+        if !end.lost.is_nothing() {
+            put(text, "]");
+        }
     }
 
     /// Sessions that have names are pages.
@@ -352,8 +432,7 @@ impl<W: Write> Export for Har<W> {
     }
 
     fn finish(&mut self, end: &End) -> io::Result<()> {
-        lose_circumstances(&mut self.losses, self.beginning.opening, end);
-        self.document()
+        self.document(end)
     }
 
     fn losses(&mut self) -> &mut Losses {
@@ -397,10 +476,12 @@ impl Entry {
                 ",\"cache\":{{}},\"timings\":{{\"send\":0,\"wait\":{wait},\"receive\":{receive}}}"
             ),
         );
-        let comment = match (self.is_made_up, self.is_broken) {
-            (true, _) => "made up of frames on a pipe",
-            (false, true) => "the connection broke",
-            (false, false) => "",
+        let comment = match self.end {
+            _ if self.is_made_up => PIPED,
+            Some((_, EventKind::Drop)) => BROKEN,
+            Some((Some(Role::Client), _)) => CLOSED_BY_CLIENT,
+            Some(_) => CLOSED_BY_SERVER,
+            None => "",
         };
         if !comment.is_empty() {
             put(out, ",\"comment\":");
@@ -429,7 +510,11 @@ impl Entry {
         put_fields(out, head);
         put(out, ",\"queryString\":[");
         put_query(out, &url);
-        let size = self.body.as_ref().map_or(0, Vec::len);
+        let size = match &self.body {
+            Some(body) => format!("{}", body.len()),
+            None if self.is_request_cut => "1".to_owned(),
+            None => "0".to_owned(),
+        };
         put(out, &format!("],\"headersSize\":-1,\"bodySize\":{size}"));
         if let Some(body) = &self.body {
             let text = String::from_utf8_lossy(body);
@@ -450,7 +535,7 @@ impl Entry {
             .and_then(Head::status)
             .unwrap_or(match self.answers.len() {
                 0 if self.is_one_way => 202,
-                0 => 0,
+                0 if !self.is_empty && !self.is_answer_cut => 0,
                 _ => 200,
             });
         put(
@@ -459,19 +544,33 @@ impl Entry {
         );
         put(out, ",\"httpVersion\":\"unknown\",\"cookies\":[]");
         put_fields(out, head);
-        let size = body.len();
+        // A head alone tells of no body, and of none either.
+        let is_told = !body.is_empty() || self.is_empty || head.is_none() && !self.is_answer_cut;
+        let is_stream = kind.starts_with(EVENTS_OF_SERVER);
+        let size = match is_told || is_stream {
+            true => body.len().to_string(),
+            false => "-1".to_owned(),
+        };
         put(
             out,
             &format!(",\"content\":{{\"size\":{size},\"mimeType\":"),
         );
         put_string(out, kind);
-        put(out, ",\"text\":");
         match std::str::from_utf8(&body) {
-            Ok(text) => put_string(out, text),
+            Ok("") if !is_told && !is_stream => {}
+            Ok(text) => {
+                put(out, ",\"text\":");
+                put_string(out, text);
+            }
             Err(_) => {
+                put(out, ",\"text\":");
                 put_base64(out, &body);
                 put(out, ",\"encoding\":\"base64\"");
             }
+        }
+        if self.is_answer_cut {
+            put(out, ",\"comment\":");
+            put_string(out, LEFT_OUT);
         }
         put(
             out,
@@ -481,7 +580,6 @@ impl Entry {
 
     /// The body of the answer, and what it is.
     fn content(&self, losses: &mut Losses) -> (Vec<u8>, &str) {
-        const EVENTS_OF_SERVER: &str = "text/event-stream";
         let told = content_type(self.response.as_ref());
         let is_told = told.is_some_and(|told| told.starts_with(EVENTS_OF_SERVER));
         let has_events = self.answers.iter().any(|answer| !answer.sse.is_empty());
@@ -559,13 +657,18 @@ fn content_type<'a>(head: Option<&'a Head<'_>>) -> Option<&'a str> {
 
 /// A whole address: what the log does not tell of it stands for nothing that there is.
 fn address(head: Option<&Head<'_>>) -> String {
-    let target = head.and_then(Head::target).unwrap_or("/");
+    let host = head.and_then(|head| head.value("host"));
+    let Some(target) = head.and_then(Head::target) else {
+        return host.map_or(NOWHERE.to_owned(), |host| format!("http://{host}/"));
+    };
     if target.contains("://") {
         return target.to_owned();
     }
-    let host = head.and_then(|head| head.value("host"));
     let slash = if target.starts_with('/') { "" } else { "/" };
-    format!("http://{}{slash}{target}", host.unwrap_or("mcp.invalid"))
+    match host {
+        Some(host) => format!("http://{host}{slash}{target}"),
+        None => format!("{NOWHERE}{slash}{target}"),
+    }
 }
 
 fn put_fields(out: &mut Vec<u8>, head: Option<&Head<'_>>) {
@@ -580,7 +683,8 @@ fn put_fields(out: &mut Vec<u8>, head: Option<&Head<'_>>) {
     }
     put(out, "]");
     if fields.is_none() {
-        put(out, ",\"comment\":\"headers were not recorded\"");
+        put(out, ",\"comment\":");
+        put_string(out, if head.is_some() { NO_FIELDS } else { NO_HEAD });
     }
 }
 

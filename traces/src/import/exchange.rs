@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::http_sessions::{Signs, sort};
 use super::json_lines::Members;
 use super::sse::{self, Written};
-use super::whole::{Document, Item, Plan, Span, Words};
+use super::whole::{Document, Item, Plan, Span, Tells, Words};
 use super::{Lost, Reading, several};
 use crate::capture::EventKind;
 use crate::classify::classify;
 use crate::event::{LinkKind, Role};
+use crate::export::har::NOWHERE;
 use crate::file::json::Wrong;
 use crate::http::{Field, Head, Http, Sse, Start};
 use crate::key::Key;
@@ -41,10 +43,28 @@ pub(super) enum Body {
     Empty,
     /// There was one, and the recorder left it out.
     Missing,
+    /// Nothing tells whether there was one.
+    Unknown,
     /// Between the quotes of a string.
     Text(Span),
     /// There, in base64.
     Base64(Span),
+}
+
+impl Body {
+    /// Whether it is known that there was none.
+    fn is_empty(&self) -> bool {
+        match self {
+            Body::Empty => true,
+            Body::Text(span) | Body::Base64(span) => span.is_empty(),
+            Body::Missing | Body::Unknown => false,
+        }
+    }
+
+    /// Whether it is known what it was.
+    fn is_told(&self) -> bool {
+        !matches!(self, Body::Missing | Body::Unknown)
+    }
 }
 
 /// An exchange as it stands in the document.
@@ -67,6 +87,13 @@ pub(super) struct Exchange<'a> {
     /// What the answer's body is.
     pub(super) mime: Cow<'a, str>,
     pub(super) response: Body,
+    /// Frames of the answer were left out.
+    pub(super) is_cut: bool,
+    /// Whether the heads were recorded: what stands for them may be made up.
+    pub(super) has_request_head: bool,
+    pub(super) has_answer_head: bool,
+    /// How it ended, where the document says so.
+    pub(super) end: Option<(Role, EventKind)>,
 }
 
 /// What is known of whoever wrote the document.
@@ -76,6 +103,8 @@ pub(super) struct Writer {
     pub(super) keeps_bodies: bool,
     /// It reads events as Latin-1.
     pub(super) reads_latin: bool,
+    /// It is one of our archives: all of it is of MCP, and it says what it knows of sessions and ends.
+    pub(super) is_ours: bool,
     /// All of it is one session's, whatever the headers name: they may be incomplete.
     pub(super) is_one_session: bool,
 }
@@ -117,14 +146,17 @@ pub(super) fn plan(
 ) -> Reading<()> {
     let mut addresses = BTreeSet::new();
     for exchange in &exchanges {
-        if !addresses.contains(exchange.address()) && is_mcp(document, exchange)? {
+        if !addresses.contains(exchange.address())
+            && (writer.is_ours || is_mcp(document, exchange)?)
+        {
             addresses.insert(exchange.address().to_owned());
         }
     }
     let all = exchanges.len();
     // What a browser asks before is not the client's doing.
     exchanges.retain(|one| {
-        addresses.contains(one.address()) && !one.method.eq_ignore_ascii_case("options")
+        let is_before = one.method.eq_ignore_ascii_case("options") && !writer.is_ours;
+        addresses.contains(one.address()) && !is_before
     });
     if exchanges.is_empty() {
         let message = "no exchange in it holds a JSON-RPC message";
@@ -141,7 +173,11 @@ pub(super) fn plan(
     }
     plan.opening.transport = Some(LinkKind::Http);
     if exchanges.iter().any(|one| one.start_ms.is_none()) {
-        plan.lost |= Lost::TIME | Lost::ORDER;
+        plan.lost |= Lost::TIME;
+        // Ours stand in the order in which they began.
+        if !writer.is_ours {
+            plan.lost |= Lost::ORDER;
+        }
     }
     // What has no time stays behind what stands before it.
     let mut last = None;
@@ -150,12 +186,6 @@ pub(super) fn plan(
         exchange.start_ms = last;
     }
     exchanges.sort_by_key(|one| one.start_ms);
-    let name = |one: &Exchange<'_>| one.session.as_deref().unwrap_or(one.address()).to_owned();
-    let is_named = addresses.len() > 1
-        || writer.is_one_session
-        || exchanges.iter().any(|one| one.session.is_some());
-    let sessions: BTreeSet<String> = exchanges.iter().filter(|_| is_named).map(name).collect();
-    let places: BTreeMap<&str, usize> = sessions.iter().map(|one| &**one).zip(0..).collect();
     if exchanges.iter().all(|one| one.is_made_up) {
         plan.opening.transport = Some(LinkKind::Pipe);
         plan.lost |= Lost::LINES;
@@ -169,22 +199,41 @@ pub(super) fn plan(
         counts: Counts::default(),
     };
     for (nth, exchange) in exchanges.iter().enumerate() {
-        let told = teller.read(exchange)?;
-        let session = places.get(&*name(exchange)).copied();
-        let number = |nth: usize| u32::try_from(nth).ok();
         let told = Told {
-            session: session.and_then(number),
-            stream: number(nth),
-            ..told
+            stream: u32::try_from(nth).ok(),
+            ..teller.read(exchange)?
         };
         teller.told.push(match exchange.is_made_up {
             true => without_http(told),
             false => told,
         });
     }
-    let Teller { told, counts, .. } = teller;
+    let Teller {
+        mut told, counts, ..
+    } = teller;
     plan.streams = (1..=told.len()).map(|nth| nth.to_string()).collect();
-    plan.sessions = sessions.into_iter().collect();
+    let signs: Vec<Signs> = told
+        .iter_mut()
+        .map(|one| std::mem::take(&mut one.signs))
+        .collect();
+    let sessions = sort(&signs);
+    // Otherwise whoever reads it tells them apart by the headers, as in a capture. Ours have the names that there were.
+    let are_named = !writer.is_ours && (sessions.are_apart || writer.is_one_session);
+    for ((one, signs), nth) in told.iter_mut().zip(&signs).zip(sessions.of) {
+        one.whose = nth;
+        let number = u32::try_from(nth).ok();
+        one.session = number.filter(|_| are_named || signs.given.is_some());
+    }
+    plan.sessions = sessions.names;
+    let mixed = sessions
+        .mixed
+        .filter(|_| are_named && !writer.is_one_session);
+    if let Some(address) = mixed {
+        plan.lost |= Lost::FRAMES;
+        plan.remarks.push(format!(
+            "several sessions began at {address} without an Mcp-Session-Id, and nothing tells whose a request is"
+        ));
+    }
     counts.say(writer, plan);
     if overlap(&exchanges, &told) {
         plan.lost |= Lost::STREAMS;
@@ -238,7 +287,7 @@ fn overlap(exchanges: &[Exchange<'_>], told: &[Told]) -> bool {
 /// The text of a body: between its quotes as it is meant, or out of base64.
 fn text_of<'d>(document: &'d Document, body: &Body) -> Reading<Cow<'d, [u8]>> {
     Ok(match body {
-        Body::Empty | Body::Missing => Cow::Borrowed(b""),
+        Body::Empty | Body::Missing | Body::Unknown => Cow::Borrowed(b""),
         Body::Text(span) => unescaped(&document.bytes[span.clone()]),
         Body::Base64(span) => {
             let text = unescaped(&document.bytes[span.clone()]);
@@ -296,13 +345,30 @@ struct Said {
     message: Option<Message>,
 }
 
+impl Said {
+    /// The id of a session among the fields of its head.
+    fn session_id(&self) -> Option<String> {
+        let head = self.item.http.as_ref()?.head.as_ref()?;
+        let id = head.value("mcp-session-id").filter(|id| !id.is_empty());
+        id.map(str::to_owned)
+    }
+
+    /// Whether it is a server-sent event of that name.
+    fn is_event(&self, name: &str) -> bool {
+        let http = self.item.http.as_ref();
+        http.is_some_and(|http| http.sse.event.as_deref() == Some(name))
+    }
+}
+
 /// What is told of an exchange.
 #[derive(Default)]
 struct Told {
+    /// Its session, and that as it is to be named.
+    whose: usize,
     session: Option<u32>,
     stream: Option<u32>,
-    /// The id of the session that the request names.
-    id: Option<String>,
+    /// What tells whose it is.
+    signs: Signs,
     request: Option<Said>,
     response: Vec<Said>,
     end: Option<Item>,
@@ -312,6 +378,7 @@ struct Told {
 #[derive(Default)]
 struct Counts {
     cut: u64,
+    unknown: u64,
     untimed: u64,
     latin: u64,
     /// Bodies whose events have ids that count from 1, and those whose have others.
@@ -320,11 +387,23 @@ struct Counts {
 }
 
 impl Counts {
+    fn count(&mut self, body: &Body) {
+        self.cut += u64::from(*body == Body::Missing);
+        self.unknown += u64::from(*body == Body::Unknown);
+    }
+
     fn say(&self, writer: Writer, plan: &mut Plan) {
         if self.cut > 0 {
             plan.lost |= Lost::FRAMES;
             let bodies = several(self.cut, "body was", "bodies were");
             plan.remarks.push(format!("{bodies} cut by the recorder"));
+        }
+        if self.unknown > 0 {
+            plan.lost |= Lost::FRAMES;
+            let bodies = several(self.unknown, "body is", "bodies are");
+            plan.remarks.push(format!(
+                "{bodies} not there, and nothing says that there was none"
+            ));
         }
         if self.untimed > 0 {
             plan.lost |= Lost::TIME;
@@ -357,40 +436,80 @@ struct Teller<'d, 'p> {
 impl Teller<'_, '_> {
     fn read(&mut self, exchange: &Exchange<'_>) -> Reading<Told> {
         let asked = self.fields(&exchange.asked)?;
-        let is_id = |field: &&Field<'_>| field.name.eq_ignore_ascii_case("mcp-session-id");
-        let id = asked
-            .iter()
-            .flatten()
-            .find(is_id)
-            .map(|field| field.value.to_string());
         let head = Head {
             start: Start::Request {
                 method: Cow::Owned(exchange.method.to_string()),
-                target: Some(Cow::Owned(exchange.target())),
+                target: self.target(exchange).map(Cow::Owned),
             },
             fields: asked,
         };
         let request = self.request(exchange, head)?;
         let response = self.response(exchange)?;
         let mut told = Told {
-            id,
-            request: Some(request),
+            signs: self.signs(exchange, request.as_ref(), &response),
+            request,
             response,
             ..Told::default()
         };
-        told.end = end(exchange, &told);
+        told.end = match self.writer.is_ours {
+            true => exchange
+                .end
+                .map(|(by, kind)| Item::event(by, exchange.end_ms(), kind, exchange.at)),
+            false => end(exchange, &told),
+        };
         Ok(told)
     }
 
-    fn request(&mut self, exchange: &Exchange<'_>, head: Head<'static>) -> Reading<Said> {
-        let http = of_head(head);
-        self.counts.cut += u64::from(exchange.request == Body::Missing);
+    /// What the request names; in our archives a host that there is not stands for nothing known.
+    fn target(&self, exchange: &Exchange<'_>) -> Option<String> {
+        let is_unknown = self.writer.is_ours && exchange.url == NOWHERE;
+        (!is_unknown).then(|| exchange.target())
+    }
+
+    /// What the exchange tells of its session.
+    fn signs(&self, exchange: &Exchange<'_>, request: Option<&Said>, response: &[Said]) -> Signs {
+        let url = exchange.url.split('#').next().unwrap_or_default();
+        let endpoints = response.iter().filter(|said| said.is_event("endpoint"));
+        let endpoint = |said: &Said| match &said.item.tells {
+            Tells::Frame(words) => {
+                let target = String::from_utf8_lossy(&self.text(words)).trim().to_owned();
+                Some(resolved(&target, url))
+            }
+            _ => None,
+        };
+        Signs {
+            given: exchange.session.as_deref().map(str::to_owned),
+            address: exchange.address().to_owned(),
+            url: url.to_owned(),
+            asked: request.and_then(Said::session_id),
+            answered: response.first().and_then(Said::session_id),
+            is_initialize: request
+                .and_then(|said| said.message)
+                .is_some_and(|message| {
+                    message.kind == Kind::Request && message.method == Method::Initialize
+                }),
+            is_served: exchange.status.is_some_and(|status| status < 300),
+            endpoints: endpoints.filter_map(endpoint).collect(),
+        }
+    }
+
+    fn request(&mut self, exchange: &Exchange<'_>, head: Head<'static>) -> Reading<Option<Said>> {
+        let http = exchange.has_request_head.then(|| of_head(head));
+        self.counts.count(&exchange.request);
         match self.words(&exchange.request)? {
-            Some(words) => Ok(self.frame(Role::Client, exchange.start_ms, words, http)),
-            None => Ok(Said {
+            Some(words) => {
+                let http = http.unwrap_or_default();
+                Ok(Some(self.frame(
+                    Role::Client,
+                    exchange.start_ms,
+                    words,
+                    http,
+                )))
+            }
+            None => Ok(http.map(|http| Said {
                 item: Item::http(Role::Client, exchange.start_ms, http, exchange.at),
                 message: None,
-            }),
+            })),
         }
     }
 
@@ -399,39 +518,57 @@ impl Teller<'_, '_> {
             return Ok(vec![]);
         };
         let fields = self.fields(&exchange.answered)?;
-        let http = of_head(Head {
-            start: Start::Answer { status },
-            fields,
+        let http = exchange.has_answer_head.then(|| {
+            of_head(Head {
+                start: Start::Answer { status },
+                fields,
+            })
         });
-        let alone = |item| {
-            vec![Said {
-                item,
+        let alone = |http: Option<Http<'static>>, t_ms| {
+            let said = http.map(|http| Said {
+                item: Item::http(Role::Server, t_ms, http, exchange.at),
                 message: None,
-            }]
+            });
+            said.into_iter().collect::<Vec<Said>>()
         };
         let end_ms = exchange.end_ms();
-        if exchange.response == Body::Missing {
-            self.counts.cut += 1;
-            return Ok(alone(Item::http(Role::Server, end_ms, http, exchange.at)));
+        // Browsers keep no text of a stream that is still open, or that a page listens to.
+        let is_listening = exchange.is_events() && exchange.response.is_empty();
+        let body = match is_listening && !self.writer.keeps_bodies {
+            true => &Body::Unknown,
+            false => &exchange.response,
+        };
+        self.counts.cut += u64::from(exchange.is_cut);
+        // What we knew nothing of was no body that is missing.
+        let is_nothing = self.writer.is_ours && *body == Body::Unknown;
+        if !exchange.is_cut && !is_nothing {
+            self.counts.count(body);
+        }
+        if !body.is_told() {
+            return Ok(alone(http, end_ms));
         }
         if exchange.is_events() {
-            let mut said = alone(Item::http(Role::Server, None, http, exchange.at));
+            let mut said = alone(http, None);
             self.events(exchange, &mut said)?;
             return Ok(said);
         }
         let Some(words) = self.words(&exchange.response)? else {
             let empty = Item::event(Role::Server, end_ms, EventKind::EmptyBody, exchange.at);
-            return Ok(alone(Item {
-                http: Some(Box::new(http)),
-                ..empty
-            }));
+            return Ok(vec![Said {
+                item: Item {
+                    http: http.map(Box::new),
+                    ..empty
+                },
+                message: None,
+            }]);
         };
         let text = text_of(self.document, &exchange.response)?;
         let first = text.get(white(&text, 0));
-        if !exchange.is_json() && !matches!(first, Some(b'{' | b'[')) {
+        if !self.writer.is_ours && !exchange.is_json() && !matches!(first, Some(b'{' | b'[')) {
             // A page of words for people.
-            return Ok(alone(Item::http(Role::Server, end_ms, http, exchange.at)));
+            return Ok(alone(http, end_ms));
         }
+        let http = http.unwrap_or_default();
         Ok(vec![self.frame(Role::Server, end_ms, words, http)])
     }
 
@@ -448,7 +585,7 @@ impl Teller<'_, '_> {
         let at = exchange.at;
         let at = match &exchange.response {
             Body::Text(span) | Body::Base64(span) => span.start,
-            Body::Empty | Body::Missing => at,
+            Body::Empty | Body::Missing | Body::Unknown => at,
         };
         let bytes = match written {
             Written::Escaped => &self.document.bytes,
@@ -549,7 +686,7 @@ impl Teller<'_, '_> {
     /// Where the frame of a body stands; `None` where there is none.
     fn words(&mut self, body: &Body) -> Reading<Option<Words>> {
         Ok(match body {
-            Body::Empty | Body::Missing => None,
+            Body::Empty | Body::Missing | Body::Unknown => None,
             Body::Text(span) if span.is_empty() => None,
             Body::Text(span) => Some(Words::Inside(span.clone())),
             Body::Base64(span) => {
@@ -574,7 +711,7 @@ impl Teller<'_, '_> {
         let message = classify(&self.text(&words), &mut scanner).message;
         self.scanner = scanner;
         let item = Item {
-            http: Some(Box::new(http)),
+            http: Some(Box::new(http)).filter(|http| !http.is_empty()),
             ..Item::frame(from, t_ms, words)
         };
         Said {
@@ -629,6 +766,21 @@ impl Teller<'_, '_> {
     }
 }
 
+/// The whole address that a reference at another one means.
+fn resolved(target: &str, base: &str) -> String {
+    if target.contains("://") {
+        return target.to_owned();
+    }
+    let base = base.split('?').next().unwrap_or_default();
+    let path = base.find("://").map_or(0, |at| at + 3);
+    let path = base[path..].find('/').map_or(base.len(), |at| path + at);
+    if target.starts_with('/') {
+        return format!("{}{target}", &base[..path]);
+    }
+    let folder = base[path..].rfind('/').map_or(path, |at| path + at);
+    format!("{}/{target}", &base[..folder])
+}
+
 fn of_head(head: Head<'static>) -> Http<'static> {
     Http {
         head: Some(head),
@@ -664,7 +816,7 @@ fn end(exchange: &Exchange<'_>, told: &Told) -> Option<Item> {
     if asked.kind != Kind::Request || exchange.status.is_none() {
         return None;
     }
-    let is_cut = exchange.response == Body::Missing;
+    let is_cut = !exchange.response.is_told();
     let kind = match told.response.iter().any(is_answered) {
         true => EventKind::Eof,
         false if is_cut || !exchange.is_events() => return None,
@@ -685,8 +837,8 @@ const REQUEST: u8 = 0;
 const EARLY: u8 = 1;
 const LATE: u8 = 2;
 
-/// Who says what under an id: by the session that the request names.
-type Ids = BTreeMap<(Option<String>, Key), VecDeque<usize>>;
+/// Who says what under an id, by session.
+type Ids = BTreeMap<(usize, Key), VecDeque<usize>>;
 
 /// Puts what was told into an order: requests by their times; answers early on their own streams, so that what follows from them
 /// can; the server's requests as late as their answers allow.
@@ -696,7 +848,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
         .map(|one| one.start_ms.unwrap_or(0))
         .collect();
     let (mut asked, mut answers) = (Ids::new(), Ids::new());
-    let mut initialized = vec![];
+    let mut initialized: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (nth, one) in told.iter().enumerate() {
         let Some(message) = one.request.as_ref().and_then(|said| said.message) else {
             continue;
@@ -706,12 +858,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             Kind::Result | Kind::Error => &mut answers,
             _ => {
                 if message.method == Method::Initialized {
-                    initialized.push(nth);
+                    initialized.entry(one.whose).or_default().push(nth);
                 }
                 continue;
             }
         };
-        ids.entry((one.id.clone(), message.id))
+        ids.entry((one.whose, message.id))
             .or_default()
             .push_back(nth);
     }
@@ -739,6 +891,13 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             placed.push(((nth, REQUEST, 0), of(said.item)));
         }
         let mut place: Place = (nth, EARLY, 0);
+        if own.is_some_and(|own| own.method == Method::Initialize) {
+            // What does not wait for the answer, its head included, may have been sent before it.
+            let all = initialized.get(&one.whose).map_or(&[][..], Vec::as_slice);
+            let after = all.partition_point(|one| *one <= nth);
+            let follows = all.get(after).map_or(latest, |one| one - 1);
+            place = (follows.min(latest), LATE, 0);
+        }
         for said in one.response {
             let mut wanted = place;
             let mut next = None;
@@ -747,7 +906,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             }
             match said.message {
                 Some(message) if message.kind == Kind::Request => {
-                    let key = (one.id.clone(), message.id);
+                    let key = (one.whose, message.id);
                     if let Some(answer) = answers.get_mut(&key).and_then(VecDeque::pop_front) {
                         wanted = (answer.saturating_sub(1), LATE, 0);
                         // Who asks on the way waits for the answer.
@@ -756,14 +915,8 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
                 }
                 Some(message) if message.kind.is_response() => {
                     let is_own = own.is_some_and(|own| own.id == message.id);
-                    let is_handshake = own.is_some_and(|own| own.method == Method::Initialize);
-                    if is_own && is_handshake {
-                        // What does not wait for it may have been sent before it.
-                        let after = initialized.partition_point(|one| *one <= nth);
-                        let follows = initialized.get(after).map_or(latest, |one| one - 1);
-                        wanted = (follows.min(latest), LATE, 0);
-                    } else if !is_own {
-                        let key = (one.id.clone(), message.id);
+                    if !is_own {
+                        let key = (one.whose, message.id);
                         let request = asked.get_mut(&key).and_then(VecDeque::pop_front);
                         wanted = wanted.max((request.unwrap_or(0), EARLY, 0));
                     }
@@ -775,7 +928,12 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             place = place.max(next.unwrap_or(place));
         }
         if let Some(item) = one.end {
-            let wanted = (surely, EARLY, item.t_ms.unwrap_or(u64::MAX));
+            let t_ms = item.t_ms.unwrap_or(u64::MAX);
+            // After a break nothing comes any more, and that is nobody's fault: it was no earlier than it can have been.
+            let wanted = match item.tells {
+                Tells::Event(EventKind::Drop) => (latest, LATE, t_ms),
+                _ => (surely, EARLY, t_ms),
+            };
             placed.push((place.max(wanted), of(item)));
         }
     }

@@ -6,7 +6,11 @@ use super::exchange::{Body, Exchange, Fields, Writer, plan as plan_exchanges};
 use super::json_lines::Members;
 use super::whole::{Document, Plan, Span};
 use super::{Head, Kind, Lost, Reading};
+use crate::capture::EventKind;
+use crate::event::Role;
+use crate::export::har as written;
 use crate::file::json::Wrong;
+use crate::judge::Vantage;
 use crate::scan::Scanner;
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -57,7 +61,14 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
     let log = object(
         document,
         at,
-        &[b"creator", b"entries"],
+        &[
+            b"creator",
+            b"entries",
+            b"comment",
+            b"_lost",
+            b"_vantage",
+            b"_whole",
+        ],
         "an object",
         &mut scanner,
     )?;
@@ -79,21 +90,39 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
     if document.bytes[entries.start] != b'[' {
         return Err(Wrong::new(entries.start, "a list of entries was expected"));
     }
+    let is_ours = creator == "mcpsim";
+    let comment = log.text(2).unwrap_or_default();
+    if is_ours {
+        circumstances(document, &log, plan);
+    }
+    let is_undated = is_ours && comment.contains(written::UNDATED);
     let mut exchanges = vec![];
     for entry in document.items(entries.start) {
-        exchanges.push(exchange(
-            document,
-            entry.start,
-            creator == "mcpsim",
-            &mut scanner,
-        )?);
+        let mut one = exchange(document, entry.start, is_ours, &mut scanner)?;
+        one.start_ms = one.start_ms.filter(|start| *start > 0 || !is_undated);
+        exchanges.push(one);
     }
     let writer = Writer {
-        keeps_bodies: creator == "mitmproxy" || creator == "mcpsim",
+        keeps_bodies: creator == "mitmproxy" || is_ours,
+        is_ours,
         reads_latin: creator == "mitmproxy",
         is_one_session: false,
     };
     plan_exchanges(document, exchanges, writer, plan)
+}
+
+/// What our archives say of the log that they were made of.
+fn circumstances(document: &Document, log: &Members<'_, 6>, plan: &mut Plan) {
+    if let Some(lost) = log.span(3) {
+        for item in document.items(lost.start) {
+            let name = document.inside(&item).map(|name| &document.bytes[name]);
+            let name = name.and_then(|name| std::str::from_utf8(name).ok());
+            plan.lost |= name.and_then(Lost::parse).unwrap_or(Lost::NOTHING);
+        }
+    }
+    let vantage = log.text(4);
+    plan.opening.vantage = vantage.and_then(|name| Vantage::parse(&name));
+    plan.opening.whole = log.raw(5) == Some(b"true");
 }
 
 fn exchange<'a>(
@@ -117,13 +146,23 @@ fn exchange<'a>(
         took_ms: entry.raw(1).and_then(milliseconds),
         // Pages of browsers are no sessions.
         session: entry.text(4).filter(|_| is_ours),
-        is_made_up: is_ours && entry.is(5, "made up of frames on a pipe"),
+        is_made_up: is_ours && entry.is(5, written::PIPED),
+        has_request_head: true,
+        has_answer_head: true,
         ..Exchange::default()
     };
+    if is_ours {
+        exchange.end = match () {
+            () if entry.is(5, written::BROKEN) => Some((Role::Server, EventKind::Drop)),
+            () if entry.is(5, written::CLOSED_BY_CLIENT) => Some((Role::Client, EventKind::Eof)),
+            () if entry.is(5, written::CLOSED_BY_SERVER) => Some((Role::Server, EventKind::Eof)),
+            () => None,
+        };
+    }
     let asked = need(&entry, 2, at, "the entry's \"request\"")?.start;
-    request(document, asked, &mut exchange, scanner)?;
+    request(document, asked, is_ours, &mut exchange, scanner)?;
     if let Some(span) = entry.span(3) {
-        response(document, span.start, &mut exchange, scanner)?;
+        response(document, span.start, is_ours, &mut exchange, scanner)?;
     }
     Ok(exchange)
 }
@@ -131,6 +170,7 @@ fn exchange<'a>(
 fn request<'a>(
     document: &'a Document,
     at: usize,
+    is_ours: bool,
     exchange: &mut Exchange<'a>,
     scanner: &mut Scanner,
 ) -> Reading<()> {
@@ -146,7 +186,8 @@ fn request<'a>(
     let missing = |what| Wrong::new(at, format!("a request without a {what}"));
     exchange.method = request.text(0).ok_or_else(|| missing("method"))?;
     exchange.url = request.text(1).ok_or_else(|| missing("url"))?;
-    exchange.asked = fields(request.span(2), request.has(5));
+    exchange.asked = fields(request.span(2), is_ours && request.has(5));
+    exchange.has_request_head = !is_ours || !request.is(5, written::NO_HEAD);
     let text = match request.span(3) {
         Some(span) => {
             let names: [&[u8]; 1] = [b"text"];
@@ -154,14 +195,18 @@ fn request<'a>(
         }
         None => None,
     };
-    let has_size = request.integer(4).is_some_and(|size| size > 0);
-    exchange.request = body(document, text, false, has_size)?;
+    let size = size(&[request.integer(4)]).or_else(|| {
+        let has_body = exchange.method.eq_ignore_ascii_case("post");
+        (!has_body).then_some(0)
+    });
+    exchange.request = body(document, text, false, size)?;
     Ok(())
 }
 
 fn response<'a>(
     document: &'a Document,
     at: usize,
+    is_ours: bool,
     exchange: &mut Exchange<'a>,
     scanner: &mut Scanner,
 ) -> Reading<()> {
@@ -172,36 +217,59 @@ fn response<'a>(
         .and_then(|status| u16::try_from(status).ok());
     // Browsers write 0 where no answer came.
     exchange.status = status.filter(|status| (100..1000).contains(status));
-    exchange.answered = fields(response.span(1), response.has(4));
-    let mut has_size = response.integer(3).is_some_and(|size| size > 0);
+    exchange.answered = fields(response.span(1), is_ours && response.has(4));
+    exchange.has_answer_head = !is_ours || !response.is(4, written::NO_HEAD);
+    let mut sizes = [response.integer(3), None];
     let (mut text, mut is_base64) = (None, false);
     if let Some(span) = response.span(2) {
-        let names: [&[u8]; 4] = [b"mimeType", b"text", b"encoding", b"size"];
+        let names: [&[u8]; 5] = [b"mimeType", b"text", b"encoding", b"size", b"comment"];
         let content = object(document, span.start, &names, "a body", scanner)?;
         exchange.mime = content.text(0).unwrap_or_default();
         text = content.span(1);
         is_base64 = content.is(2, "base64");
-        has_size |= content.integer(3).is_some_and(|size| size > 0);
+        sizes[1] = content.integer(3);
+        exchange.is_cut = is_ours && content.is(4, written::LEFT_OUT);
     }
-    exchange.response = body(document, text, is_base64, has_size)?;
+    let size = match exchange.status {
+        // These never have one.
+        Some(100..200 | 204 | 304) => Some(0),
+        _ => size(&sizes),
+    };
+    exchange.response = body(document, text, is_base64, size)?;
     Ok(())
 }
 
-/// A comment beside the fields says that they were not recorded.
-fn fields(span: Option<Span>, has_comment: bool) -> Fields {
+/// In archives of our own a comment beside the fields says that they were not recorded. Elsewhere it may say anything.
+fn fields(span: Option<Span>, is_unknown: bool) -> Fields {
     match span {
-        Some(span) if !has_comment => Fields::Pairs(span),
+        Some(span) if !is_unknown => Fields::Pairs(span),
         _ => Fields::Unknown,
     }
 }
 
-fn body(document: &Document, text: Option<Span>, is_base64: bool, has_size: bool) -> Reading<Body> {
+/// How large a body was, of what is said of it: -1 stands for not known, and one that says more than nothing knows better.
+fn size(said: &[Option<i64>]) -> Option<i64> {
+    let known = said.iter().flatten().filter(|size| **size >= 0);
+    known.max().copied()
+}
+
+fn body(
+    document: &Document,
+    text: Option<Span>,
+    is_base64: bool,
+    size: Option<i64>,
+) -> Reading<Body> {
     let Some(span) = text else {
-        return Ok(if has_size { Body::Missing } else { Body::Empty });
+        return Ok(match size {
+            Some(0) => Body::Empty,
+            Some(_) => Body::Missing,
+            None => Body::Unknown,
+        });
     };
     let Some(inside) = document.inside(&span) else {
         return Err(Wrong::new(span.start, "a text was expected"));
     };
+    let has_size = size.is_some_and(|size| size > 0);
     Ok(match () {
         () if inside.is_empty() && has_size => Body::Missing,
         () if is_base64 => Body::Base64(inside),

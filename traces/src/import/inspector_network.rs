@@ -87,6 +87,8 @@ fn exchange<'a>(document: &'a Document, at: usize, scanner: &mut Scanner) -> Rea
         answered: fields(members.span(ANSWERED)),
         mime,
         response: body(document, members.span(RESPONSE))?,
+        has_request_head: true,
+        has_answer_head: true,
         ..Exchange::default()
     })
 }

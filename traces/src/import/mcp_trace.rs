@@ -5,9 +5,12 @@ use super::entry::{Entries, Entry, Text, Told};
 use super::json_lines::Members;
 use super::{Head, Kind, Lost, Reading};
 use crate::capture::{EventKind, Opening};
+use crate::classify::classify;
 use crate::event::{LinkKind, Role};
 use crate::http::{Field, Head as HttpHead, Http, Start};
+use crate::key::Key;
 use crate::lines::Line;
+use crate::message::{Kind as MessageKind, Message};
 use crate::scan::{Scanner, unescape};
 use std::borrow::Cow;
 
@@ -65,6 +68,22 @@ pub(super) struct Form {
     is_http: bool,
     /// HTTP exchanges are told one after the other: which one is at hand.
     exchange: u64,
+    /// What is known of that one.
+    current: Exchange,
+    /// A GET was answered by a stream, which may still be open.
+    is_listening: bool,
+    /// Something shows that exchanges overlap: which of them it belongs to is not told.
+    do_overlap: bool,
+}
+
+/// An exchange as far as it has come.
+#[derive(Default)]
+struct Exchange {
+    is_get: bool,
+    /// The id of the request, once it was sent.
+    asked: Option<Key>,
+    is_begun: bool,
+    is_answered: bool,
 }
 
 impl super::Form for Form {
@@ -96,7 +115,15 @@ impl super::Form for Form {
             } else {
                 Text::Here(span)
             };
-            let mut entry = Entry::frame(from, t_ms, text);
+            let mut entry = Entry::frame(from, t_ms, text.clone());
+            if is_http {
+                let text = match &text {
+                    Text::Here(span) => &line.bytes[span.clone()],
+                    _ => &self.kept[..],
+                };
+                let message = classify(text, &mut self.scanner).message;
+                self.look(from, &message);
+            }
             entry.stream = is_http.then(|| self.exchange.to_string());
             out.push_back(entry);
         } else if members.is(KIND, "http") {
@@ -127,26 +154,57 @@ impl super::Form for Form {
     }
 
     fn lost(&self) -> Lost {
-        match self.untimed {
+        let mut lost = match self.untimed {
             0 => Lost::NOTHING,
             _ => Lost::TIME,
+        };
+        if self.do_overlap {
+            lost |= Lost::HTTP | Lost::STREAMS;
         }
+        lost
     }
 }
 
 impl Form {
+    /// Whether a message can belong to the exchange at hand.
+    fn look(&mut self, from: Role, message: &Message) {
+        let is_response = message.kind.is_response();
+        let current = &mut self.current;
+        if from == Role::Client {
+            let is_request = message.kind == MessageKind::Request;
+            current.asked = is_request.then_some(message.id);
+            return;
+        }
+        let is_own = current.asked == Some(message.id);
+        // On the stream of a GET the server speaks whenever it likes.
+        let is_aside = !is_response && self.is_listening && !current.is_get;
+        self.do_overlap |= is_aside || is_response && !is_own && current.is_begun;
+    }
+
     fn head(&mut self, members: &Members<'_, 9>, from: Role, t_ms: Option<u64>) -> Option<Entry> {
         let start = match (members.text(METHOD), members.integer(STATUS)) {
             (Some(method), _) if from == Role::Client => {
                 self.exchange += 1;
+                // The one before is not answered yet: it goes on, or never was.
+                self.do_overlap |= self.current.is_begun && !self.current.is_answered;
+                self.current = Exchange {
+                    is_get: method == "GET",
+                    is_begun: true,
+                    ..Exchange::default()
+                };
                 Start::Request {
                     method: Cow::Owned(method.into_owned()),
                     target: None,
                 }
             }
-            (_, Some(status)) if from == Role::Server => Start::Answer {
-                status: u16::try_from(status).ok()?,
-            },
+            (_, Some(status)) if from == Role::Server => {
+                self.do_overlap |= self.current.is_answered;
+                self.current.is_answered = true;
+                self.is_listening |= self.current.is_get && status < 300;
+                Start::Answer {
+                    status: u16::try_from(status).ok()?,
+                }
+            }
             _ => return None,
         };
         let fields = members.raw(HEADERS).map(|headers| {
