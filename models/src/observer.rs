@@ -23,7 +23,7 @@ use crate::rules::lifecycle::{
     INITIALIZE_FIRST, INITIALIZED_MISSING, PEER_DIED, SERVER_SPEAKS_BEFORE_INITIALIZE,
 };
 use crate::rules::transport_stdio::{STDIO_SERVER_EXITS_ON_EOF, STDIO_TRUNCATED_AT_EXIT};
-use crate::rules::{Rule, When};
+use crate::rules::{Category, Rule, When, rules};
 use crate::unread::Unread;
 
 /// How a session was recorded, and how it is to be judged.
@@ -700,12 +700,17 @@ impl Observer {
 
     /// What became of the rule so far.
     pub fn outcome(&self, rule: &Rule) -> Outcome {
-        self.ledger.outcome(rule)
+        let is_http = self.options.transport == LinkKind::Http;
+        match self.ledger.outcome(rule) {
+            // Where there is no pipe, nothing about pipes was kept.
+            Outcome::Kept if is_http && rule.category == Category::TransportStdio => Outcome::Idle,
+            outcome => outcome,
+        }
     }
 
     /// How many rules had which outcome so far.
     pub fn summary(&self) -> Summary {
-        self.ledger.summary()
+        Summary::of(rules().iter().map(|rule| self.outcome(rule)))
     }
 
     /// Frames that could not be looked into: rules about what they carry are unsure.

@@ -28,6 +28,7 @@ mod mcp_trace;
 mod mcp_vcr;
 mod mcp_vcr_yaml;
 mod mcpsnoop;
+pub(crate) mod overlap;
 pub mod pair;
 pub mod pattern;
 mod python;

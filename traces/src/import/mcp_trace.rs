@@ -2,9 +2,11 @@
 //! "message","payload":{…}}`, with `http` and `lifecycle` lines between. Members are sorted and numbers written anew.
 
 use super::entry::{Entries, Entry, Text, Told};
-use super::json_lines::Members;
+use super::json_lines::{Members, members_of};
+use super::overlap::{Exchanges, tells_stream};
 use super::{Head, Kind, Lost, Reading};
 use crate::capture::{EventKind, Opening};
+use crate::classify::classify;
 use crate::event::{LinkKind, Role};
 use crate::http::{Field, Head as HttpHead, Http, Start};
 use crate::lines::Line;
@@ -23,16 +25,13 @@ pub(super) const FORMAT: super::Format = super::Format {
 };
 
 fn recognises(head: &Head<'_>) -> bool {
+    let names: [&[u8]; 2] = [b"direction", b"kind"];
     head.lines.iter().take(4).any(|line| {
-        line.starts_with(b"{")
-            && has(line, b"\"direction\":\"")
-            && (has(line, b"\"client-to-server\"") || has(line, b"\"server-to-client\""))
-            && has(line, b"\"kind\":\"")
+        members_of(line, &names).is_some_and(|members| {
+            let has_side = members.is(0, "client-to-server") || members.is(0, "server-to-client");
+            has_side && members.has(1)
+        })
     })
-}
-
-fn has(line: &[u8], words: &[u8]) -> bool {
-    memchr::memmem::find(line, words).is_some()
 }
 
 const NAMES: [&[u8]; 9] = [
@@ -63,8 +62,7 @@ pub(super) struct Form {
     /// Messages without a time.
     untimed: u64,
     is_http: bool,
-    /// HTTP exchanges are told one after the other: which one is at hand.
-    exchange: u64,
+    exchanges: Exchanges,
 }
 
 impl super::Form for Form {
@@ -96,8 +94,20 @@ impl super::Form for Form {
             } else {
                 Text::Here(span)
             };
+            let mut stream = None;
+            if is_http {
+                let frame = match &text {
+                    Text::Here(span) => &line.bytes[span.clone()],
+                    _ => &self.kept,
+                };
+                let message = classify(frame, &mut self.scanner).message;
+                stream = Some(match from {
+                    Role::Client => self.exchanges.sent(&message),
+                    Role::Server => self.exchanges.received(&message),
+                });
+            }
             let mut entry = Entry::frame(from, t_ms, text);
-            entry.stream = is_http.then(|| self.exchange.to_string());
+            entry.stream = stream.map(|number| number.to_string());
             out.push_back(entry);
         } else if members.is(KIND, "http") {
             if let Some(entry) = self.head(&members, from, t_ms) {
@@ -127,29 +137,27 @@ impl super::Form for Form {
     }
 
     fn lost(&self) -> Lost {
-        match self.untimed {
-            0 => Lost::NOTHING,
-            _ => Lost::TIME,
+        let mut lost = Lost::NOTHING;
+        if self.untimed > 0 {
+            lost |= Lost::TIME;
+        }
+        if self.exchanges.is_blurred {
+            lost |= Lost::HTTP;
+        }
+        lost
+    }
+
+    fn guessed(&self) -> Vec<String> {
+        match self.exchanges.is_concluded {
+            true => vec!["which of the HTTP exchanges that overlap a line belongs to".to_owned()],
+            false => vec![],
         }
     }
 }
 
 impl Form {
     fn head(&mut self, members: &Members<'_, 9>, from: Role, t_ms: Option<u64>) -> Option<Entry> {
-        let start = match (members.text(METHOD), members.integer(STATUS)) {
-            (Some(method), _) if from == Role::Client => {
-                self.exchange += 1;
-                Start::Request {
-                    method: Cow::Owned(method.into_owned()),
-                    target: None,
-                }
-            }
-            (_, Some(status)) if from == Role::Server => Start::Answer {
-                status: u16::try_from(status).ok()?,
-            },
-            _ => return None,
-        };
-        let fields = members.raw(HEADERS).map(|headers| {
+        let fields: Option<Vec<Field<'static>>> = members.raw(HEADERS).map(|headers| {
             let mut fields = vec![];
             let read = Scanner::new().object(headers, 0, |scanner, name, at| {
                 let end = scanner.value(headers, at)?;
@@ -169,8 +177,23 @@ impl Form {
             // A header that is no object was not recorded as one.
             read.map(|_| fields).unwrap_or_default()
         });
+        let is_stream = tells_stream(fields.iter().flatten());
+        let (start, number) = match (members.text(METHOD), members.integer(STATUS)) {
+            (Some(method), _) if from == Role::Client => {
+                self.exchanges.begin(&method);
+                let method = Cow::Owned(method.into_owned());
+                let target = None;
+                (Start::Request { method, target }, self.exchanges.last)
+            }
+            (_, Some(status)) if from == Role::Server => {
+                let status = u16::try_from(status).ok()?;
+                let number = self.exchanges.answered(status, is_stream);
+                (Start::Answer { status }, number)
+            }
+            _ => return None,
+        };
         let mut entry = Entry::told(t_ms, Told::Http(from));
-        entry.stream = Some(self.exchange.to_string());
+        entry.stream = Some(number.to_string());
         entry.http = Some(Box::new(Http {
             head: Some(HttpHead { start, fields }),
             ..Http::default()
