@@ -700,12 +700,24 @@ impl Observer {
 
     /// What became of the rule so far.
     pub fn outcome(&self, rule: &Rule) -> Outcome {
-        let is_http = self.options.transport == LinkKind::Http;
         match self.ledger.outcome(rule) {
-            // Where there is no pipe, nothing about pipes was kept.
-            Outcome::Kept if is_http && rule.category == Category::TransportStdio => Outcome::Idle,
+            Outcome::Kept if !self.governs(rule) => Outcome::Idle,
             outcome => outcome,
         }
+    }
+
+    /// Whether the rule has a say here: nothing about pipes is kept where there is none, and nothing of revisions that
+    /// nobody went by.
+    fn governs(&self, rule: &Rule) -> bool {
+        let is_http = self.options.transport == LinkKind::Http;
+        if is_http && rule.category == Category::TransportStdio {
+            return false;
+        }
+        let revisions = self.revisions();
+        let is_written = |revision: &Revision| (rule.from..=rule.until).contains(revision);
+        revisions.is_empty()
+            || !self.foreign_versions().is_empty()
+            || revisions.iter().any(is_written)
     }
 
     /// How many rules had which outcome so far.
