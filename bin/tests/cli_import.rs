@@ -109,6 +109,38 @@ fn a_client_that_hangs_is_two_findings() {
     assert!(there.starts_with("0,\"reason\""), "{there}");
 }
 
+/// What the session did, in words: whoever waits sees first for what, since where in the log, and who owes it.
+#[test]
+fn a_session_that_hangs_is_told_in_words() {
+    let ran = mcpsim(&logs(), &["check", "claude-desktop-hang.log"]).ends(1);
+    let text = ran.text();
+    let beginning = "\
+claude-desktop-hang.log: claude-desktop seen from between the two, 2 frames, no revision negotiated
+         without an agreed revision the client orchard-desk 0.3.0 sent 2 frames and the server sent none, in 1 min 0 s; the client closed its side
+         open for 1 min 0 s: initialize 0 (#1, line 2), the server owes the answer
+         nothing was heard from the server
+
+error    request-unanswered   the server   frame #1   line 2
+";
+    assert!(text.starts_with(beginning), "{text}");
+    // What is said of the log stands apart from what was found.
+    let notes = "\n\n         not checkable from this log";
+    assert!(text.contains(notes), "{text}");
+
+    // A peer without a version, and a request of which nothing was lost but the line: the log is two files.
+    let here = folder();
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":""}}}"#;
+    write(here.path(), "c2s", initialize);
+    let args = ["check", "--format", "json", "--c2s", "c2s"];
+    let report = mcpsim(here.path(), &args).json()["files"][0].take();
+    let open = &report["sessions"][0]["open"][0];
+    assert_eq!(open["frame"], 1);
+    assert_eq!(open["line"], Value::Null);
+    let ran = mcpsim(here.path(), &["check", "--c2s", "c2s"]);
+    let words = "the client c sent 1 frame and the server sent none";
+    assert!(ran.text().contains(words), "{}", ran.text());
+}
+
 /// One slip is one finding, in both forms; the form without times leaves open what time decides.
 #[test]
 fn hostile_sessions_are_judged_as_written() {

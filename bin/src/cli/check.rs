@@ -194,6 +194,7 @@ fn check_input(input: &Input, wanted: &Wanted, meter: Option<&Meter>) -> Checked
             }
             if input.is_series() {
                 all::place(&mut checked.report, input, &opened.starts);
+                without_lines(&mut checked.report);
             }
             checked
         }
@@ -217,6 +218,7 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
         Ok(mut pair) => {
             let mut checked = capture::judge(Path::new(&name), &mut pair, wanted);
             finish(Path::new(&name), &mut checked);
+            without_lines(&mut checked.report);
             let findings = &mut checked.report.findings;
             if let Ok(pair) = open_both() {
                 evidence::fill_from(findings, Box::new(pair));
@@ -236,6 +238,15 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
     };
     checked.report.file = name;
     checked
+}
+
+/// Of several files a line alone does not tell where an open request stands.
+fn without_lines(report: &mut FileReport) {
+    let open = report
+        .sessions
+        .iter_mut()
+        .flat_map(|session| &mut session.open);
+    open.for_each(|open| open.line = None);
 }
 
 /// A log that was opened.
@@ -544,17 +555,16 @@ fn text(report: &FileReport) -> String {
     if report.findings.is_empty() && report.frames > 0 {
         text.push_str("         nothing found\n");
     }
-    if let Some(words) = not_checkable(report) {
-        text.push_str(&format!("         {words}\n"));
+    let mut notes: Vec<String> = not_checkable(report).into_iter().collect();
+    let guesses = report.guessed.iter();
+    let guesses = guesses.filter(|guess| !guess.starts_with("vantage"));
+    notes.extend(guesses.map(|guess| format!("guessed: {guess}")));
+    notes.extend(report.remarks.iter().cloned());
+    // They are about the log, and not about the finding above them.
+    if !notes.is_empty() && !report.findings.is_empty() {
+        text.push('\n');
     }
-    for guess in report
-        .guessed
-        .iter()
-        .filter(|guess| !guess.starts_with("vantage"))
-    {
-        text.push_str(&format!("         guessed: {guess}\n"));
-    }
-    for note in &report.remarks {
+    for note in notes {
         text.push_str(&format!("         {note}\n"));
     }
     text
