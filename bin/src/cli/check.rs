@@ -5,6 +5,7 @@ mod all;
 mod capture;
 mod choice;
 mod follow;
+mod lines;
 mod trace;
 mod versions;
 
@@ -14,6 +15,7 @@ use std::io::Read;
 use std::path::Path;
 
 use self::choice::Choice;
+use self::lines::Lines;
 use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
@@ -25,7 +27,6 @@ use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
 };
 use crate::models::{Outcome as RuleOutcome, Unread, rules};
-use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
 use crate::traces::import::pair::Pair;
 use crate::traces::import::pattern::Pattern;
@@ -432,29 +433,6 @@ fn put_new(list: &mut Vec<String>, new: &[String]) {
     }
 }
 
-/// Which line of the file each frame stands on: frames and lines run side by side, so only the
-/// places where lines without a frame come in are kept.
-#[derive(Default)]
-struct Lines {
-    /// From this frame on, the line is the frame's number plus that; a line may hold several frames.
-    offsets: Vec<(FrameNo, i64)>,
-}
-
-impl Lines {
-    fn put(&mut self, frame: FrameNo, line: u64) {
-        let offset = line as i64 - i64::from(frame);
-        if self.offsets.last().is_none_or(|(_, last)| *last != offset) {
-            self.offsets.push((frame, offset));
-        }
-    }
-
-    fn of(&self, frame: FrameNo) -> Option<u64> {
-        let after = self.offsets.partition_point(|(from, _)| *from <= frame);
-        let (_, offset) = self.offsets.get(after.checked_sub(1)?)?;
-        u64::try_from(i64::from(frame) + offset).ok()
-    }
-}
-
 /// The outcome of each rule over all files, in the order of the table.
 fn outcomes(checked: &[Checked]) -> Vec<RuleOutcome> {
     let mut best = vec![RuleOutcome::Idle; rules().len()];
@@ -583,23 +561,4 @@ fn not_checkable(report: &FileReport) -> Option<String> {
         lost.join(", "),
         counted(count, "rule")
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_found_again() {
-        let mut lines = Lines::default();
-        for (frame, line) in [(1, 2), (2, 3), (3, 7), (4, 8), (5, 20)] {
-            lines.put(frame, line);
-        }
-        assert_eq!(lines.offsets.len(), 3);
-        assert_eq!(
-            [1, 2, 3, 4, 5].map(|frame| lines.of(frame)),
-            [2, 3, 7, 8, 20].map(Some)
-        );
-        assert_eq!(lines.of(0), None);
-    }
 }
