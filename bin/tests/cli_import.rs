@@ -127,6 +127,11 @@ error    request-unanswered   the server   frame #1   line 2
     let notes = "\n\n         not checkable from this log";
     assert!(text.contains(notes), "{text}");
 
+    // What was agreed on is lost, which is not the same as that nothing was.
+    let ran = mcpsim(&logs(), &["check", "mcp-remote-debug-real.log"]).ends(0);
+    let words = "19 frames, revision not told\n         by a revision that is not told the client";
+    assert!(ran.text().contains(words), "{}", ran.text());
+
     // A peer without a version, and a request of which nothing was lost but the line: the log is two files.
     let here = folder();
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":""}}}"#;

@@ -32,6 +32,7 @@ use crate::traces::import::pair::Pair;
 use crate::traces::import::pattern::Pattern;
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
 use crate::traces::lines::LineReader;
+use crate::traces::lost::Lost;
 use crate::traces::message::Revision;
 use crate::traces::observed::ObservedTrace;
 use crate::traces::sniff::Log;
@@ -490,9 +491,17 @@ fn text(report: &FileReport) -> String {
             .collect();
     }
     let mut revisions: Vec<String> = vec![];
+    let has_payload = report
+        .lost
+        .iter()
+        .all(|lost| Lost::parse(lost) != Some(Lost::PAYLOAD));
+    let none = match has_payload {
+        true => "no revision negotiated",
+        false => "revision not told",
+    };
     for session in &report.sessions {
         match session.versions.as_slice() {
-            [] => put_new(&mut revisions, &["no revision negotiated".to_owned()]),
+            [] => put_new(&mut revisions, &[none.to_owned()]),
             names => {
                 let names: Vec<String> = names.iter().map(|name| versions::shown(name)).collect();
                 put_new(&mut revisions, &names);
@@ -515,7 +524,7 @@ fn text(report: &FileReport) -> String {
     );
     let told = report.sessions.iter().filter(|session| session.is_told);
     for session in told.clone().take(SESSIONS_MAX) {
-        text.push_str(&account::text(session, "         "));
+        text.push_str(&account::text(session, has_payload, "         "));
     }
     let more = told.count().saturating_sub(SESSIONS_MAX) as u64;
     if more > 0 {

@@ -227,8 +227,8 @@ fn span(ms: u64) -> String {
     }
 }
 
-/// A session in sentences, each a line.
-pub(crate) fn text(session: &SessionReport, indent: &str) -> String {
+/// A session in sentences, each a line. A log that has lost what messages hold does not tell what was agreed on.
+pub(crate) fn text(session: &SessionReport, has_payload: bool, indent: &str) -> String {
     let peer = |peer: &Option<PeerReport>, role: &str| match peer {
         None => format!("the {role}"),
         Some(PeerReport { name, version }) => match version.as_deref() {
@@ -242,7 +242,8 @@ pub(crate) fn text(session: &SessionReport, indent: &str) -> String {
         .map(|name| versions::shown(name))
         .collect();
     let by = match versions.as_slice() {
-        [] => "without an agreed revision".to_owned(),
+        [] if has_payload => "without an agreed revision".to_owned(),
+        [] => "by a revision that is not told".to_owned(),
         names => format!("by {}", names.join(" and ")),
     };
     let from_server = match session.frames_from_server {
