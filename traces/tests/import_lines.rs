@@ -244,6 +244,23 @@ fn what_is_our_own_is_no_log_of_others() {
     }
 }
 
+/// However its JSON is laid out, and however long its first line is.
+#[test]
+fn a_trace_is_recognised_in_any_spelling() {
+    let long = "x".repeat(100_000);
+    for line in [
+        r#"{ "seq" : 0, "kind" : "message", "direction" : "client-to-server", "payload" : {} }"#
+            .to_owned(),
+        format!(
+            r#"{{"seq":0,"direction":"server-to-client","kind":"message","payload":{{"x":"{long}"}}}}"#
+        ),
+    ] {
+        let beginning = &line.as_bytes()[..line.len().min(64 << 10)];
+        let found = recognise(beginning).map(|format| format.name);
+        assert_eq!(found, Some("mcp-trace"));
+    }
+}
+
 #[test]
 fn names_of_forms_are_different() {
     for (at, format) in FORMATS.iter().enumerate() {
@@ -793,11 +810,18 @@ proptest! {
     /// Whatever becomes of a log, nothing panics, and no frame stands beyond its end.
     #[test]
     fn no_change_of_a_sample_panics(
-        which in 0..SAMPLES.len(),
+        which in 0..SAMPLES.len() + 2,
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), 0..4_u8, any::<u8>()), 1..12),
     ) {
-        let (name, _) = SAMPLES[which];
-        let mut text = sample(name);
+        // The samples, and what Claude Code may write in either layout.
+        let mut text = match SAMPLES.get(which) {
+            Some((name, _)) => sample(name),
+            None => {
+                let log = logged_by_claude_code(["Sending: ", "in "]);
+                let array = format!("[{}]", log.trim_end().replace('\n', ",\n"));
+                if which == SAMPLES.len() { log } else { array }.into_bytes()
+            }
+        };
         for (place, kind, byte) in changes {
             if text.is_empty() {
                 break;

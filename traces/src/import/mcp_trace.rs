@@ -26,11 +26,18 @@ pub(super) const FORMAT: super::Format = super::Format {
 
 fn recognises(head: &Head<'_>) -> bool {
     let names: [&[u8]; 2] = [b"direction", b"kind"];
+    let has = |line: &[u8], words: &[u8]| memchr::memmem::find(line, words).is_some();
     head.lines.iter().take(4).any(|line| {
-        members_of(line, &names).is_some_and(|members| {
-            let has_side = members.is(0, "client-to-server") || members.is(0, "server-to-client");
-            has_side && members.has(1)
-        })
+        // A long line is not whole here.
+        let is_compact = line.starts_with(b"{")
+            && (has(line, b"\"direction\":\"client-to-server\"")
+                || has(line, b"\"direction\":\"server-to-client\""))
+            && has(line, b"\"kind\":\"");
+        is_compact
+            || members_of(line, &names).is_some_and(|members| {
+                let is_side = |word| members.is(0, word);
+                members.has(1) && (is_side("client-to-server") || is_side("server-to-client"))
+            })
     })
 }
 
