@@ -4,6 +4,8 @@
 //! a capture of the same frames, which is longer. All are counted in megabytes of frames, so that each ratio is per frame, not
 //! per byte of wrapping. There are two logs: one of a plain mix of calls, and one with listings, schemas and structured content.
 //! Then 1 GB of frames, and two hard cases: a million ids that are used once, and a million requests that are open at once.
+//! The log of another program, Claude Desktop's, is held against the capture of the same frames, in speed and memory: with
+//! `-- imports` that alone, and 1 GB of it.
 
 #[path = "support/cpu.rs"]
 mod cpu;
@@ -38,6 +40,11 @@ fn main() {
         .iter()
         .find_map(|argument| argument.parse().ok())
         .unwrap_or(MEGABYTES);
+    let is_imports = arguments.iter().any(|argument| argument == "imports");
+    imports(megabytes);
+    if is_imports {
+        return gigabyte();
+    }
 
     for (name, mix) in [("a plain mix", Mix::Plain), ("the whole mix", Mix::Whole)] {
         speed(name, &Log::write(megabytes, mix));
@@ -91,26 +98,83 @@ fn speed(mix: &str, log: &Log) {
     table::compare(&format!("check: speed, {mix}"), "MB", 1e6, &mut rows);
 }
 
-/// Peak memory over a log that no machine would want to hold: 1 GB of frames.
+/// A log of another program beside the capture of the same frames.
+fn imports(megabytes: u64) {
+    let write = |megabytes: u64, form, name: &str| {
+        write_log(&format!("{name}-{megabytes}.log"), |out| {
+            log_generator::write(megabytes * 1_000_000, SEED, Mix::Whole, form, out)
+        })
+    };
+    let quarter = megabytes.div_ceil(4);
+    let forms = [
+        ("mcpsim check, the capture", Form::Capture, "as-capture"),
+        (
+            "mcpsim check, Claude Desktop's log",
+            Form::Desktop,
+            "as-desktop",
+        ),
+    ];
+    let logs = forms.map(|(name, form, file)| {
+        let sizes = [quarter, megabytes].map(|size| write(size, form, file));
+        (name, sizes)
+    });
+    let mut rows: Vec<Row<'_>> = vec![];
+    for (name, [_, (path, written)]) in &logs {
+        rows.push(Row::elsewhere(name, move || {
+            let usage = cpu::run_child(check(path).stdout(Stdio::null()));
+            let usage = usage
+                .expect("nothing is found in a lawful log")
+                .expect("a system that tells");
+            (written.frame_bytes, usage.time)
+        }));
+    }
+    table::compare("check: a log of another program", "MB", 1e6, &mut rows);
+    drop(rows);
+    println!(
+        "{:<44} {:>16} {:>16}",
+        "peak memory", "a quarter", "the whole log"
+    );
+    for (name, sizes) in logs {
+        let peaks = sizes.map(|(path, _)| {
+            let usage = cpu::run_child(check(&path).stdout(Stdio::null()));
+            remove(&path);
+            peak(usage.expect("nothing is found"))
+        });
+        println!("{name:<44} {:>16} {:>16}", peaks[0], peaks[1]);
+    }
+}
+
+/// Peak memory over logs that no machine would want to hold: 1 GB of frames.
 fn gigabyte() {
     const MEGABYTES: u64 = 1_000;
-    let (path, written) = write_log("capture-gigabyte.jsonl", |out| {
-        log_generator::write(MEGABYTES * 1_000_000, SEED, Mix::Whole, Form::Capture, out)
-    });
-    let usage = cpu::run_child(check(&path).stdout(Stdio::null()));
-    let usage = usage.expect("nothing is found in a lawful log");
     println!("\ncheck: 1 GB of frames");
-    match usage {
-        Some(usage) => println!(
-            "{:<44} {:>9.3} CPU s {:>10.0} MB/CPU s {:>12.1} MiB",
-            "mcpsim check",
-            usage.time.as_secs_f64(),
-            written.frame_bytes as f64 / 1e6 / usage.time.as_secs_f64().max(1e-9),
-            usage.peak_memory_kib as f64 / 1024.0
-        ),
-        None => println!("not known here"),
+    for (name, form) in [
+        ("mcpsim check, the capture", Form::Capture),
+        ("mcpsim check, Claude Desktop's log", Form::Desktop),
+    ] {
+        let (path, written) = write_log("gigabyte.log", |out| {
+            log_generator::write(MEGABYTES * 1_000_000, SEED, Mix::Whole, form, out)
+        });
+        let usage = cpu::run_child(check(&path).stdout(Stdio::null()));
+        let usage = usage.expect("nothing is found in a lawful log");
+        match usage {
+            Some(spent) => println!(
+                "{name:<44} {:>9.3} CPU s {:>10.0} MB/CPU s {:>16}",
+                spent.time.as_secs_f64(),
+                written.frame_bytes as f64 / 1e6 / spent.time.as_secs_f64().max(1e-9),
+                peak(usage)
+            ),
+            None => println!("not known here"),
+        }
+        remove(&path);
     }
-    remove(&path);
+}
+
+fn peak(usage: Option<cpu::Usage>) -> String {
+    match usage {
+        Some(usage) => format!("{:.1} MiB", usage.peak_memory_kib as f64 / 1024.0),
+        None => "not known here".to_owned(),
+    }
 }
 
 /// Pings alone: what is kept of ids, or of open requests, is all that there is.
@@ -288,8 +352,7 @@ impl Drop for Log {
 fn print_memory(name: &str, logs: [&Log; 2], command: impl Fn(&Log) -> Command) {
     let peaks = logs.map(
         |log| match cpu::run_child(command(log).stdout(Stdio::null())) {
-            Ok(Some(usage)) => format!("{:.1} MiB", usage.peak_memory_kib as f64 / 1024.0),
-            Ok(None) => "not known here".to_owned(),
+            Ok(usage) => peak(usage),
             Err(error) => panic!("{name}: {error}"),
         },
     );

@@ -101,6 +101,33 @@ fn the_validators_form_holds_the_bare_frames() {
     assert_eq!(count, bare_written.frames);
 }
 
+/// The fourth form holds the same frames as they are, behind times that do not go back.
+#[test]
+fn a_desktop_log_holds_the_bare_frames() {
+    let (bare, bare_written) = log(1, Form::Bare);
+    let (capture, _) = log(1, Form::Capture);
+    let (desktop, written) = log(1, Form::Desktop);
+    assert_eq!(
+        (written.frames, written.frame_bytes),
+        (bare_written.frames, bare_written.frame_bytes)
+    );
+    let lines = desktop.lines().zip(capture.lines()).zip(bare.lines());
+    let mut last = "2026-03-01T00:00:00.000Z";
+    for ((desktop, capture), bare) in lines {
+        let capture: Value = serde_json::from_str(capture).expect("a line is JSON");
+        let side = match capture["dir"].as_str() {
+            Some("c2s") => "client",
+            _ => "server",
+        };
+        let (time, rest) = desktop.split_at(24);
+        assert!(last <= time);
+        last = time;
+        let frame = rest.strip_prefix(&format!(" [log-server] [info] Message from {side}: "));
+        let frame = frame.and_then(|frame| frame.strip_suffix(" { metadata: undefined }"));
+        assert_eq!(frame, Some(bare));
+    }
+}
+
 /// Every request is answered once, no id is used twice, progress rises and belongs to an open call, and everything that
 /// the mixture promises occurs.
 #[test]
@@ -201,9 +228,9 @@ fn pings_are_answered() {
 fn nothing_is_found_in_the_logs() {
     let folder = tempfile::tempdir().expect("a folder");
     let mixes = [Mix::Plain, Mix::Whole];
-    let mut written = mixes
-        .map(|mix| log_of(mix, 1, Form::Capture).0.into_bytes())
-        .to_vec();
+    let forms = [Form::Capture, Form::Desktop];
+    let logs = forms.map(|form| mixes.map(|mix| log_of(mix, 1, form).0.into_bytes()));
+    let mut written = logs.concat();
     for is_open in [false, true] {
         let mut bytes = Vec::new();
         log_generator::write_pings(2_000, is_open, Form::Capture, &mut bytes).expect("memory");

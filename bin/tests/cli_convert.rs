@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::{
     captured, documented, files, folder, handshake, mcpsim, mcpsim_reading, members, ping, read,
     write,
 };
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 
 const FORMS: [&str; 5] = ["capture", "trace", "mcp-trace", "mcpsnoop", "har"];
@@ -555,6 +558,69 @@ fn two_files_become_one_log() {
         "{}",
         ran.err
     );
+}
+
+/// Packed files are unpacked here as elsewhere, alone or as one direction of two.
+#[test]
+fn packed_logs_are_unpacked() {
+    let here = folder();
+    let pack = |name: &str| {
+        let mut packed = GzEncoder::new(vec![], Compression::default());
+        packed.write_all(&read(&logs().join(name))).expect("packed");
+        write(here.path(), name, packed.finish().expect("packed"));
+    };
+    let names = ["tee-c2s.ndjson", "tee-s2c.ndjson", "claude-desktop.log"];
+    names.iter().for_each(|name| pack(name));
+    let converted = |folder: &Path, args: &[&str]| {
+        let args = [&["convert", "-o", "-"], args].concat();
+        mcpsim(folder, &args).ends(0).out
+    };
+    for log in [
+        &["--c2s", names[0], "--s2c", names[1]][..],
+        &["--c2s", names[0]],
+        &[names[2]],
+    ] {
+        let packed = converted(here.path(), log);
+        assert!(!packed.is_empty());
+        assert_eq!(packed, converted(&logs(), log), "{log:?}");
+    }
+}
+
+/// Ctrl-C while a log still comes in: nothing of what was begun is left.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_conversion_leaves_nothing() {
+    use common::{MCPSIM, command, wait};
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    for signal in ["-INT", "-TERM"] {
+        let here = folder();
+        let mut child = command(MCPSIM, here.path(), &["convert", "-", "-o", "out"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a child");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        // More than is looked at to tell what it is.
+        let log = session().repeat(200);
+        stdin.write_all(log.as_bytes()).expect("read");
+        let began = Instant::now();
+        while files(here.path()).is_empty() {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "nothing is begun"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill").success());
+        assert_eq!(wait(&mut child, "convert"), 130);
+        assert_eq!(files(here.path()).len(), 0);
+        drop(stdin);
+    }
 }
 
 #[test]

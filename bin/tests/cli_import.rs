@@ -109,6 +109,43 @@ fn a_client_that_hangs_is_two_findings() {
     assert!(there.starts_with("0,\"reason\""), "{there}");
 }
 
+/// What the session did, in words: whoever waits sees first for what, since where in the log, and who owes it.
+#[test]
+fn a_session_that_hangs_is_told_in_words() {
+    let ran = mcpsim(&logs(), &["check", "claude-desktop-hang.log"]).ends(1);
+    let text = ran.text();
+    let beginning = "\
+claude-desktop-hang.log: claude-desktop seen from between the two, 2 frames, no revision negotiated
+         without an agreed revision the client orchard-desk 0.3.0 sent 2 frames and the server sent none, in 1 min 0 s; the client closed its side
+         open for 1 min 0 s: initialize 0 (#1, line 2), the server owes the answer
+         nothing was heard from the server
+
+error    request-unanswered   the server   frame #1   line 2
+";
+    assert!(text.starts_with(beginning), "{text}");
+    // What is said of the log stands apart from what was found.
+    let notes = "\n\n         not checkable from this log";
+    assert!(text.contains(notes), "{text}");
+
+    // What was agreed on is lost, which is not the same as that nothing was.
+    let ran = mcpsim(&logs(), &["check", "mcp-remote-debug-real.log"]).ends(0);
+    let words = "19 frames, revision not told\n         by a revision that is not told the client";
+    assert!(ran.text().contains(words), "{}", ran.text());
+
+    // A peer without a version, and a request of which nothing was lost but the line: the log is two files.
+    let here = folder();
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":""}}}"#;
+    write(here.path(), "c2s", initialize);
+    let args = ["check", "--format", "json", "--c2s", "c2s"];
+    let report = mcpsim(here.path(), &args).json()["files"][0].take();
+    let open = &report["sessions"][0]["open"][0];
+    assert_eq!(open["frame"], 1);
+    assert_eq!(open["line"], Value::Null);
+    let ran = mcpsim(here.path(), &["check", "--c2s", "c2s"]);
+    let words = "the client c sent 1 frame and the server sent none";
+    assert!(ran.text().contains(words), "{}", ran.text());
+}
+
 /// One slip is one finding, in both forms; the form without times leaves open what time decides.
 #[test]
 fn hostile_sessions_are_judged_as_written() {
@@ -141,21 +178,45 @@ fn hostile_sessions_are_judged_as_written() {
     }
 }
 
-/// Recorded by real programs: what is found was worked out by hand.
+/// In a trace of HTTP no line says which exchange it belongs to. Where they overlap it is concluded, and where nothing
+/// decides, nobody is accused of what rests on it.
 #[test]
-fn real_recordings_are_judged() {
-    let report_of = |file: &str| report(&[file]);
-    let real = report_of("mcp-trace-validator-real.jsonl");
+fn overlapping_exchanges_of_a_trace_accuse_nobody() {
+    let here = folder();
+    let log = String::from_utf8(read(&logs().join("mcp-trace-http-real.jsonl"))).expect("text");
+    let lines: Vec<&str> = log.lines().collect();
+    let checked = |order: &[&str]| {
+        write(here.path(), "x.jsonl", order.join("\n"));
+        let args = ["check", "--format", "json", "x.jsonl"];
+        mcpsim(here.path(), &args).json()["files"][0].take()
+    };
+    let guess = Value::from("which of the HTTP exchanges that overlap a line belongs to");
+    let is_guessed = |report: &Value| list(&report["guessed"]).contains(&guess);
+    // As it is: the 202 for the notification comes when a GET was sent as well.
+    let real = checked(&lines);
+    assert_eq!(found(&real), [""; 0]);
+    assert!(is_guessed(&real));
+    // The list is asked for before the 202 for the notification comes; without a GET.
+    let (before, after) = (&lines[..6], &lines[12..]);
+    let [accepted, stream] = [lines[7], lines[11]];
+    let overlapping = [before, &lines[8..10], &[accepted, stream], after].concat();
+    let overlap = checked(&overlapping);
+    assert_eq!(found(&overlap), [""; 0]);
+    assert!(is_guessed(&overlap));
+    // The same status twice in a row is the server's: the request is answered with 202.
+    let wrong = [before, &[accepted], &lines[8..10], &[accepted], after].concat();
+    let wrong = checked(&wrong);
     assert_eq!(
-        found(&real),
-        [
-            "tool-call-unlisted client broken note [7,18]",
-            "unknown-tool-error server broken note [18,19]",
-        ]
+        found(&wrong),
+        ["http-request-content-type server broken error [8,10]"]
     );
-    let http = report_of("mcp-trace-http-real.jsonl");
-    assert_eq!((&http["frames"], found(&http)), (&11.into(), vec![]));
-    assert_eq!(http["sessions"][0]["revision"], "2025-11-25");
+    assert!(!is_guessed(&wrong));
+    // An error that may belong to either of two.
+    let refused = accepted.replace("202", "404");
+    let unclear = [before, &lines[8..10], &[&refused, stream], after].concat();
+    let unclear = checked(&unclear);
+    assert_eq!(found(&unclear), [""; 0]);
+    assert!(list(&unclear["lost"]).contains(&"HTTP".into()));
 }
 
 /// What each side wrote, in a file each: a finding names its file, and what needs the order of both is not checkable.

@@ -182,6 +182,74 @@ fn what_cannot_be_checked_is_refused_with_a_hint() {
     }
 }
 
+/// An entry of Claude Code's log.
+fn entry(second: u32, text: &str) -> String {
+    let text = serde_json::to_string(text).expect("text");
+    format!(
+        "{{\"debug\":{text},\"timestamp\":\"2026-03-04T09:{:02}:{:02}.000Z\",\"sessionId\":\"s\",\"cwd\":\"/srv\"}}\n",
+        second / 60,
+        second % 60
+    )
+}
+
+/// A call that hangs is found where Claude Code logged all messages; where a state tells that some are not there, nobody is
+/// accused of what these may explain.
+#[test]
+fn messages_that_claude_code_left_out_accuse_nobody() {
+    let here = folder();
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"2"}}}"#;
+    let welcome = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let call =
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+    let hang = [
+        entry(0, &format!("Sending: {initialize}")),
+        entry(1, &format!("Received: {welcome}")),
+        entry(1, "Successfully connected to stdio server in 54ms"),
+        entry(1, &format!("Sending: {initialized}")),
+        entry(2, "Calling MCP tool: t"),
+        entry(2, &format!("Sending: {call}")),
+        entry(602, "Closing transport"),
+    ];
+    write(here.path(), "hang.jsonl", hang.concat());
+    let done = [
+        &hang[..6],
+        &[entry(600, "Tool 't' completed successfully in 598000ms")],
+    ]
+    .concat();
+    write(here.path(), "done.jsonl", done.concat());
+    let array = format!("[{}]", hang.concat().trim_end().replace('\n', ","));
+    write(here.path(), "old.json", array);
+
+    for (name, lines) in [("hang.jsonl", "6:"), ("old.json", "1:")] {
+        let ran = mcpsim(here.path(), &["check", "--format", "json", name]).ends(1);
+        let file = &ran.json()["files"][0];
+        let found = found(file);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let words = format!("request-unanswered server {lines}");
+        assert!(found[0].starts_with(&words), "{found:?}");
+        assert_eq!(file["format"], "claude-code");
+        assert_eq!(file["sessions"][0]["ended"], "the client closed its side");
+    }
+
+    let ran = mcpsim(here.path(), &["check", "--format", "json", "done.jsonl"]).ends(0);
+    let file = &ran.json()["files"][0];
+    assert_eq!(found(file), [""; 0]);
+    let lost = serde_json::json!(["raw text", "lines that are no frames", "some frames"]);
+    assert_eq!(file["lost"], lost);
+    let open = &file["not_checkable"]["request-unanswered"];
+    assert_eq!(open, &serde_json::json!(["some frames"]));
+
+    // Nothing but states, which shows only at the end of a long one: refused alone, and no log among others.
+    let states = fs::read_to_string(samples().join("claude-code.jsonl")).expect("a sample");
+    write(here.path(), "logs.jsonl", states.repeat(100));
+    let ran = mcpsim(here.path(), &["check", "logs.jsonl"]).ends(2);
+    assert!(ran.err.contains("which cannot be checked"), "{}", ran.err);
+    assert_eq!(ran.text().lines().count(), 1, "{}", ran.text());
+    let ran = mcpsim(here.path(), &["check", "."]).ends(1);
+    assert!(ran.text().contains("1 file is no log"), "{}", ran.text());
+}
+
 /// A server that says hello on its standard output is told so, where the log keeps the line.
 #[test]
 fn what_is_no_frame_is_the_servers_doing() {

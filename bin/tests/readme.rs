@@ -130,3 +130,18 @@ fn the_test_command_is_what_ci_calls() {
         "{command:?}"
     );
 }
+
+/// Every form of log that there is stands in the README's list.
+#[test]
+fn every_form_of_log_is_named() {
+    let ran = mcpsim("list formats --format json", workshop().path());
+    let report: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let rows = report["formats"].as_array().expect("rows");
+    assert!(rows.len() > 30, "{}", rows.len());
+    let text = readme();
+    for row in rows {
+        let name = row["format"].as_str().expect("a name");
+        let is_own = matches!(name, "trace" | "capture");
+        assert!(is_own || text.contains(&format!("`{name}`")), "{name}");
+    }
+}

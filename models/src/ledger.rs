@@ -53,6 +53,21 @@ pub struct Summary {
     pub idle: u32,
 }
 
+impl Summary {
+    pub(crate) fn of(outcomes: impl Iterator<Item = Outcome>) -> Summary {
+        let mut summary = Summary::default();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Idle => summary.idle += 1,
+                Outcome::Kept => summary.kept += 1,
+                Outcome::Unsure => summary.unsure += 1,
+                Outcome::Broken => summary.broken += 1,
+            }
+        }
+        summary
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     broken: u32,
@@ -163,16 +178,7 @@ impl Ledger {
     }
 
     pub(crate) fn summary(&self) -> Summary {
-        let mut summary = Summary::default();
-        for rule in rules() {
-            match self.outcome(rule) {
-                Outcome::Idle => summary.idle += 1,
-                Outcome::Kept => summary.kept += 1,
-                Outcome::Unsure => summary.unsure += 1,
-                Outcome::Broken => summary.broken += 1,
-            }
-        }
-        summary
+        Summary::of(rules().iter().map(|rule| self.outcome(rule)))
     }
 }
 

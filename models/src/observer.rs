@@ -23,7 +23,7 @@ use crate::rules::lifecycle::{
     INITIALIZE_FIRST, INITIALIZED_MISSING, PEER_DIED, SERVER_SPEAKS_BEFORE_INITIALIZE,
 };
 use crate::rules::transport_stdio::{STDIO_SERVER_EXITS_ON_EOF, STDIO_TRUNCATED_AT_EXIT};
-use crate::rules::{Rule, When};
+use crate::rules::{Category, Rule, When, rules};
 use crate::unread::Unread;
 
 /// How a session was recorded, and how it is to be judged.
@@ -709,12 +709,29 @@ impl Observer {
 
     /// What became of the rule so far.
     pub fn outcome(&self, rule: &Rule) -> Outcome {
-        self.ledger.outcome(rule)
+        match self.ledger.outcome(rule) {
+            Outcome::Kept if !self.governs(rule) => Outcome::Idle,
+            outcome => outcome,
+        }
+    }
+
+    /// Whether the rule has a say here: nothing about pipes is kept where there is none, and nothing of revisions that
+    /// nobody went by.
+    fn governs(&self, rule: &Rule) -> bool {
+        let is_http = self.options.transport == LinkKind::Http;
+        if is_http && rule.category == Category::TransportStdio {
+            return false;
+        }
+        let revisions = self.revisions();
+        let is_written = |revision: &Revision| (rule.from..=rule.until).contains(revision);
+        revisions.is_empty()
+            || !self.foreign_versions().is_empty()
+            || revisions.iter().any(is_written)
     }
 
     /// How many rules had which outcome so far.
     pub fn summary(&self) -> Summary {
-        self.ledger.summary()
+        Summary::of(rules().iter().map(|rule| self.outcome(rule)))
     }
 
     /// Frames that could not be looked into: rules about what they carry are unsure.

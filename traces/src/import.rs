@@ -12,6 +12,7 @@ use crate::recording::Recording;
 
 mod arrow;
 mod bare;
+mod claude_code;
 mod claude_desktop;
 mod entry;
 mod exchange;
@@ -28,6 +29,7 @@ mod mcp_trace;
 mod mcp_vcr;
 mod mcp_vcr_yaml;
 mod mcpsnoop;
+pub(crate) mod overlap;
 pub mod pair;
 pub mod pattern;
 mod python;
@@ -67,6 +69,7 @@ pub struct Format {
 /// The importers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
+    ClaudeCode,
     ClaudeDesktop,
     VsCode,
     McpTrace,
@@ -110,6 +113,7 @@ pub const FORMATS: &[Format] = &[
     snoop_text::FORMAT,
     mcp_remote::FORMAT,
     python_http::FORMAT,
+    claude_code::FORMAT,
     refused::PCAP,
     refused::SQLITE,
     refused::MITMPROXY,
@@ -121,7 +125,6 @@ pub const FORMATS: &[Format] = &[
     refused::CURSOR,
     refused::PYTHON_STDIO,
     refused::RMCP,
-    refused::CLAUDE_CODE,
     refused::SESSION_AUDIT,
 ];
 
@@ -182,6 +185,7 @@ impl Format {
         lines: LineReader<R>,
     ) -> Result<Box<dyn Recording>, ReadError> {
         Ok(match self.kind {
+            Kind::ClaudeCode => claude_code::open(self, lines)?,
             Kind::ClaudeDesktop => log(self, lines, claude_desktop::Form::default()),
             Kind::VsCode => log(self, lines, vscode::Form),
             Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
@@ -271,7 +275,12 @@ trait Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()>;
 
     /// The log is over: whatever was still waiting.
-    fn end(&mut self, _out: &mut Entries) {}
+    ///
+    /// # Errors
+    /// Nothing that can be judged was in all of it.
+    fn end(&mut self, _out: &mut Entries) -> Reading<()> {
+        Ok(())
+    }
 
     /// Texts that were decoded, for entries that point into them.
     fn kept(&self) -> &[u8] {
@@ -327,7 +336,9 @@ impl<R: Read, F: Form> LineLog<R, F> {
             }
             let Some(line) = self.lines.next_filled()? else {
                 self.is_over = true;
-                self.form.end(&mut self.entries);
+                self.form
+                    .end(&mut self.entries)
+                    .map_err(|wrong| wrong.on(1))?;
                 continue;
             };
             if line.too_long {

@@ -244,6 +244,23 @@ fn what_is_our_own_is_no_log_of_others() {
     }
 }
 
+/// However its JSON is laid out, and however long its first line is.
+#[test]
+fn a_trace_is_recognised_in_any_spelling() {
+    let long = "x".repeat(100_000);
+    for line in [
+        r#"{ "seq" : 0, "kind" : "message", "direction" : "client-to-server", "payload" : {} }"#
+            .to_owned(),
+        format!(
+            r#"{{"seq":0,"direction":"server-to-client","kind":"message","payload":{{"x":"{long}"}}}}"#
+        ),
+    ] {
+        let beginning = &line.as_bytes()[..line.len().min(64 << 10)];
+        let found = recognise(beginning).map(|format| format.name);
+        assert_eq!(found, Some("mcp-trace"));
+    }
+}
+
 #[test]
 fn names_of_forms_are_different() {
     for (at, format) in FORMATS.iter().enumerate() {
@@ -359,6 +376,142 @@ fn refusals_say_what_to_do() {
         let said = refusal(text);
         assert!(said.contains(hint), "{said}");
     }
+}
+
+/// An entry of Claude Code's log, at that many milliseconds of the session.
+fn entry(kind: &str, t_ms: u64, text: &str) -> String {
+    let text = serde_json::to_string(text).expect("text");
+    format!(
+        "{{\"{kind}\": {text}, \"timestamp\": \"2026-03-04T09:15:{:02}.{:03}Z\", \"sessionId\": \"s\", \"cwd\": \"/srv\"}}\n",
+        t_ms / 1000,
+        t_ms % 1000
+    )
+}
+
+/// The garden's session in such a log, each frame behind the words for its side; and states between them.
+fn logged_by_claude_code(words: [&str; 2]) -> String {
+    let mut log = entry("debug", 0, "Starting connection with timeout of 30000ms");
+    for (at, (role, frame)) in garden().iter().enumerate() {
+        let text = format!("{}{frame}", words[*role as usize]);
+        log += &entry("debug", TIMES_MS[at], &text);
+        let state = match at {
+            2 => "Successfully connected to stdio server in 16ms",
+            7 => "Calling MCP tool: water",
+            10 => "Tool 'water' completed successfully in 82ms",
+            _ => continue,
+        };
+        log += &entry("debug", TIMES_MS[at], state);
+    }
+    log
+}
+
+#[test]
+fn claude_code_may_log_whole_messages() {
+    let anew = Lost::RAW | Lost::LINES;
+    for (words, is_told) in [
+        (["Sending message: ", "Received message: "], true),
+        (["Client: ", "Server: "], true),
+        (["Sent to server ", "from server "], true),
+        (["JSON-RPC: ", "JSON-RPC: "], false),
+        (["", ""], false),
+    ] {
+        let log = logged_by_claude_code(words);
+        // The older layout: all of them in one array.
+        let entries: Vec<&str> = log.lines().collect();
+        let array = format!("[\n{}\n]", entries.join(",\n"));
+        for log in [&log, &array] {
+            let all = read(log);
+            assert_eq!(all.errors, [""; 0]);
+            for (at, (frame, (role, text))) in all.frames.iter().zip(garden()).enumerate() {
+                assert_eq!((frame.from, &frame.text), (role, &text), "{words:?}: {at}");
+                assert_eq!(frame.t_ms, Some(BEGIN_MS + TIMES_MS[at]));
+                assert_eq!(frame.session.as_deref(), Some("s"));
+                // Where its first byte stands.
+                let line = log.lines().nth(frame.line as usize - 1).expect("a line");
+                let before = &line[..frame.column as usize - 1];
+                let begin = format!("{{\"debug\": \"{}", words[role as usize]);
+                assert_eq!(before, begin, "{at}");
+            }
+            assert_eq!(all.counts(), [6, 7]);
+            let direction = if is_told {
+                Lost::NOTHING
+            } else {
+                Lost::DIRECTION
+            };
+            assert_eq!(all.lost, anew | direction, "{words:?}");
+            assert_eq!(all.guessed.is_empty(), is_told);
+            let states = "4 entries tell states, hold no message and were passed over";
+            assert_eq!(all.remarks, [states]);
+        }
+    }
+}
+
+/// What the log tells of and does not hold is missing; that it holds something else does not make it whole.
+#[test]
+fn claude_code_may_leave_messages_out() {
+    let log = logged_by_claude_code(["Sending: ", "Received: "]);
+    let without = |words: &str| -> String {
+        let lines = log.split_inclusive('\n');
+        lines.filter(|line| !line.contains(words)).collect()
+    };
+    for (log, missing) in [
+        (without("tools/call"), true),
+        (without("\\\"id\\\":2,\\\"result\\\""), true),
+        (without("\\\"initialize\\\""), true),
+        (without("completed successfully"), false),
+        (log.clone(), false),
+    ] {
+        for log in [
+            log.clone(),
+            format!("[{}]", log.trim_end().replace('\n', ",")),
+        ] {
+            let all = read(&log);
+            assert_eq!(all.lost.has(Lost::FRAMES), missing, "{:?}", all.remarks);
+            let is_said = all.remarks[0].starts_with("it tells of calls and answers");
+            assert_eq!(is_said, missing);
+        }
+    }
+    // A message that is cut, one that an error repeats, and what the server wrote beside the protocol.
+    let ping = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+    for (kind, text, missing) in [
+        ("debug", &format!("Sending: {}", &ping[..20]), true),
+        ("error", &format!("Cannot handle {ping}"), true),
+        ("error", &format!("Server stderr: {ping}"), false),
+        ("error", &format!("Server stderr: Sending {ping}"), false),
+    ] {
+        let all = read(log.clone() + &entry(kind, 950, text));
+        assert_eq!(all.frames.len(), 13, "{text}");
+        assert_eq!(all.lost.has(Lost::FRAMES), missing, "{text}");
+    }
+    // A second connection of the same session of the client is a session of its own.
+    let all = read(log.clone() + &entry("debug", 950, "Closing transport") + &log);
+    let names = |nth: usize| all.frames[nth].session.as_deref();
+    assert_eq!((names(12), names(13)), (Some("s"), Some("s #2")));
+    assert_eq!(all.events, [(EventKind::Eof, Some(Role::Client), None)]);
+    // Over HTTP there are no pipes.
+    let over_http = entry(
+        "debug",
+        0,
+        "Initializing HTTP transport to https://example.com/mcp",
+    ) + &log;
+    assert!(read(over_http).lost.has(Lost::HTTP));
+}
+
+/// States alone are refused, however long it takes to see that there is nothing else.
+#[test]
+fn states_of_claude_code_are_refused() {
+    let states = String::from_utf8(sample("claude-code.jsonl")).expect("text");
+    let array = format!("[{}]", states.trim_end().replace('\n', ",\n"));
+    for log in [states.clone(), array] {
+        let said = refusal(log.as_bytes());
+        assert!(said.contains("put a recorder"), "{said}");
+    }
+    let long = states.repeat(100);
+    let all = read(&long);
+    assert_eq!(all.errors.len(), 1);
+    assert!(all.errors[0].contains("put a recorder"), "{:?}", all.errors);
+    let last = long + &logged_by_claude_code(["", ""]);
+    assert_eq!(read(last).counts(), [6, 7]);
 }
 
 #[test]
@@ -657,11 +810,18 @@ proptest! {
     /// Whatever becomes of a log, nothing panics, and no frame stands beyond its end.
     #[test]
     fn no_change_of_a_sample_panics(
-        which in 0..SAMPLES.len(),
+        which in 0..SAMPLES.len() + 2,
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), 0..4_u8, any::<u8>()), 1..12),
     ) {
-        let (name, _) = SAMPLES[which];
-        let mut text = sample(name);
+        // The samples, and what Claude Code may write in either layout.
+        let mut text = match SAMPLES.get(which) {
+            Some((name, _)) => sample(name),
+            None => {
+                let log = logged_by_claude_code(["Sending: ", "in "]);
+                let array = format!("[{}]", log.trim_end().replace('\n', ",\n"));
+                if which == SAMPLES.len() { log } else { array }.into_bytes()
+            }
+        };
         for (place, kind, byte) in changes {
             if text.is_empty() {
                 break;

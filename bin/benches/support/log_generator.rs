@@ -1,4 +1,4 @@
-//! Writes long logs of lawful sessions: the same bytes for the same size and seed, in three forms of the same frames.
+//! Writes long logs of lawful sessions: the same bytes for the same size and seed, in four forms of the same frames.
 //!
 //! One session by the protocol of 2025-11-25: a handshake and listings in pages (tools with schemas, resources, prompts),
 //! then calls (at most eight open, one id in five a string, each with a progress token): mostly of a tool whose result has
@@ -23,6 +23,8 @@ pub(crate) enum Form {
     Capture,
     /// mcp-trace-validator's envelope: the frame as a value, a number, a direction.
     Validator,
+    /// A log of Claude Desktop: time, name and direction, the frame itself, and the tail of that logger.
+    Desktop,
 }
 
 /// What a session is made of.
@@ -540,6 +542,17 @@ impl<W: Write> Generator<W> {
                 self.line.push_str(&self.frame);
                 self.line.push('}');
             }
+            Form::Desktop => {
+                push_time(self.now_ms, &mut self.line);
+                let side = match direction {
+                    "c2s" => "client",
+                    _ => "server",
+                };
+                write!(self.line, " [log-server] [info] Message from {side}: ")
+                    .expect("writing to a string does not fail");
+                self.line.push_str(&self.frame);
+                self.line.push_str(" { metadata: undefined }");
+            }
         }
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())?;
@@ -549,6 +562,18 @@ impl<W: Write> Generator<W> {
         self.frame.clear();
         Ok(())
     }
+}
+
+/// The point in time that lies so far behind the first of March 2026; the days of the month go on for as long as there are some.
+fn push_time(ms: u64, line: &mut String) {
+    let (day, hour) = (1 + ms / 86_400_000, ms / 3_600_000 % 24);
+    let (minute, second, ms) = (ms / 60_000 % 60, ms / 1000 % 60, ms % 1000);
+    assert!(day <= 31, "a log goes over one month");
+    write!(
+        line,
+        "2026-03-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z"
+    )
+    .expect("writing to a string does not fail");
 }
 
 /// The inside of a JSON string that stands for `text`, which has no control characters: a frame is one line.

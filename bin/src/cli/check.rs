@@ -5,6 +5,7 @@ mod all;
 mod capture;
 mod choice;
 mod follow;
+mod lines;
 mod trace;
 mod versions;
 
@@ -14,6 +15,7 @@ use std::io::Read;
 use std::path::Path;
 
 use self::choice::Choice;
+use self::lines::Lines;
 use self::versions::Versions;
 use super::args::{CheckArgs, Format};
 use super::evidence::{self, Source, Tee};
@@ -25,12 +27,12 @@ use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
 };
 use crate::models::{Outcome as RuleOutcome, Unread, rules};
-use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
 use crate::traces::import::pair::Pair;
 use crate::traces::import::pattern::Pattern;
 use crate::traces::judge::{Finding, Severity, Vantage, Verdict};
 use crate::traces::lines::LineReader;
+use crate::traces::lost::Lost;
 use crate::traces::message::Revision;
 use crate::traces::observed::ObservedTrace;
 use crate::traces::sniff::Log;
@@ -177,7 +179,14 @@ fn check_input(input: &Input, wanted: &Wanted, meter: Option<&Meter>) -> Checked
     let path = Path::new(&name);
     let mut checked = match read_log(input, wanted.pattern.as_ref(), meter) {
         Ok(opened) => {
+            let is_import = matches!(opened.log, Log::Import(_));
             let mut checked = judge(path, opened.log, wanted);
+            // Some logs tell only at their end that nothing in them can be judged: as if it were said at once.
+            if is_import && checked.report.frames == 0 {
+                let errors = std::mem::take(&mut checked.report.errors);
+                checked = Checked::default();
+                checked.report.errors = errors;
+            }
             let source = opened.copy.as_ref();
             let source = source.map_or(Source::Input(input), Source::Spool);
             let findings = &mut checked.report.findings;
@@ -187,6 +196,7 @@ fn check_input(input: &Input, wanted: &Wanted, meter: Option<&Meter>) -> Checked
             }
             if input.is_series() {
                 all::place(&mut checked.report, input, &opened.starts);
+                without_lines(&mut checked.report);
             }
             checked
         }
@@ -210,6 +220,7 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
         Ok(mut pair) => {
             let mut checked = capture::judge(Path::new(&name), &mut pair, wanted);
             finish(Path::new(&name), &mut checked);
+            without_lines(&mut checked.report);
             let findings = &mut checked.report.findings;
             if let Ok(pair) = open_both() {
                 evidence::fill_from(findings, Box::new(pair));
@@ -229,6 +240,15 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
     };
     checked.report.file = name;
     checked
+}
+
+/// Of several files a line alone does not tell where an open request stands.
+fn without_lines(report: &mut FileReport) {
+    let open = report
+        .sessions
+        .iter_mut()
+        .flat_map(|session| &mut session.open);
+    open.for_each(|open| open.line = None);
 }
 
 /// A log that was opened.
@@ -414,29 +434,6 @@ fn put_new(list: &mut Vec<String>, new: &[String]) {
     }
 }
 
-/// Which line of the file each frame stands on: frames and lines run side by side, so only the
-/// places where lines without a frame come in are kept.
-#[derive(Default)]
-struct Lines {
-    /// From this frame on, the line is the frame's number plus that; a line may hold several frames.
-    offsets: Vec<(FrameNo, i64)>,
-}
-
-impl Lines {
-    fn put(&mut self, frame: FrameNo, line: u64) {
-        let offset = line as i64 - i64::from(frame);
-        if self.offsets.last().is_none_or(|(_, last)| *last != offset) {
-            self.offsets.push((frame, offset));
-        }
-    }
-
-    fn of(&self, frame: FrameNo) -> Option<u64> {
-        let after = self.offsets.partition_point(|(from, _)| *from <= frame);
-        let (_, offset) = self.offsets.get(after.checked_sub(1)?)?;
-        u64::try_from(i64::from(frame) + offset).ok()
-    }
-}
-
 /// The outcome of each rule over all files, in the order of the table.
 fn outcomes(checked: &[Checked]) -> Vec<RuleOutcome> {
     let mut best = vec![RuleOutcome::Idle; rules().len()];
@@ -494,9 +491,17 @@ fn text(report: &FileReport) -> String {
             .collect();
     }
     let mut revisions: Vec<String> = vec![];
+    let has_payload = report
+        .lost
+        .iter()
+        .all(|lost| Lost::parse(lost) != Some(Lost::PAYLOAD));
+    let none = match has_payload {
+        true => "no revision negotiated",
+        false => "revision not told",
+    };
     for session in &report.sessions {
         match session.versions.as_slice() {
-            [] => put_new(&mut revisions, &["no revision negotiated".to_owned()]),
+            [] => put_new(&mut revisions, &[none.to_owned()]),
             names => {
                 let names: Vec<String> = names.iter().map(|name| versions::shown(name)).collect();
                 put_new(&mut revisions, &names);
@@ -519,7 +524,7 @@ fn text(report: &FileReport) -> String {
     );
     let told = report.sessions.iter().filter(|session| session.is_told);
     for session in told.clone().take(SESSIONS_MAX) {
-        text.push_str(&account::text(session, "         "));
+        text.push_str(&account::text(session, has_payload, "         "));
     }
     let more = told.count().saturating_sub(SESSIONS_MAX) as u64;
     if more > 0 {
@@ -537,17 +542,16 @@ fn text(report: &FileReport) -> String {
     if report.findings.is_empty() && report.frames > 0 {
         text.push_str("         nothing found\n");
     }
-    if let Some(words) = not_checkable(report) {
-        text.push_str(&format!("         {words}\n"));
+    let mut notes: Vec<String> = not_checkable(report).into_iter().collect();
+    let guesses = report.guessed.iter();
+    let guesses = guesses.filter(|guess| !guess.starts_with("vantage"));
+    notes.extend(guesses.map(|guess| format!("guessed: {guess}")));
+    notes.extend(report.remarks.iter().cloned());
+    // They are about the log, and not about the finding above them.
+    if !notes.is_empty() && !report.findings.is_empty() {
+        text.push('\n');
     }
-    for guess in report
-        .guessed
-        .iter()
-        .filter(|guess| !guess.starts_with("vantage"))
-    {
-        text.push_str(&format!("         guessed: {guess}\n"));
-    }
-    for note in &report.remarks {
+    for note in notes {
         text.push_str(&format!("         {note}\n"));
     }
     text
@@ -566,23 +570,4 @@ fn not_checkable(report: &FileReport) -> Option<String> {
         lost.join(", "),
         counted(count, "rule")
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_found_again() {
-        let mut lines = Lines::default();
-        for (frame, line) in [(1, 2), (2, 3), (3, 7), (4, 8), (5, 20)] {
-            lines.put(frame, line);
-        }
-        assert_eq!(lines.offsets.len(), 3);
-        assert_eq!(
-            [1, 2, 3, 4, 5].map(|frame| lines.of(frame)),
-            [2, 3, 7, 8, 20].map(Some)
-        );
-        assert_eq!(lines.of(0), None);
-    }
 }

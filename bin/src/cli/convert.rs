@@ -1,13 +1,14 @@
 //! `mcpsim convert`: a log in another form, whole or not at all, with a word on all that the form cannot hold.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::{ConvertArgs, ConvertTo, Format};
 use super::check::pattern;
 use super::input::Input;
+use super::interrupt;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
-use super::replay::{open, read_failure};
+use super::replay::read_failure;
 use super::report::{ConvertReport, NotHeldReport, to_json};
 use super::store::{Over, Whole, already_there, same_file};
 use crate::traces::export::{Broken, Converted, Destination, Target, convert as convert_to};
@@ -63,6 +64,8 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<Outcome> {
             _ => return Ok(outcome(&converted)),
         }
     }
+    // A read that waits sees no flag; the work is cut off, and takes with it what it had begun to write.
+    interrupt::ends_the_program()?;
     let (converted, whole) = work.convert(&mut *recording, Whole::new(&args.output)?)?;
     let report = work.tell(&*recording, &converted);
     whole.keep(match args.force {
@@ -100,8 +103,9 @@ fn refuse_to_spoil(inputs: &[&Path], args: &ConvertArgs) -> Result<()> {
 /// Opens what is to be converted.
 fn read(args: &ConvertArgs) -> Result<Box<dyn Recording>> {
     let Some(path) = &args.log else {
-        let opened = |path: &Option<std::path::PathBuf>| path.as_deref().map(open).transpose();
-        let pair = Pair::new(opened(&args.c2s)?, opened(&args.s2c)?);
+        let bytes = |path: &PathBuf| Input::one(path).open(None).map(|(bytes, _)| bytes);
+        let [client, server] = [&args.c2s, &args.s2c].map(|path| path.as_ref().map(bytes));
+        let pair = Pair::new(client.transpose()?, server.transpose()?);
         return Ok(Box::new(pair));
     };
     let (bytes, _) = Input::one(path).open(None)?;

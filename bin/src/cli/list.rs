@@ -12,6 +12,7 @@ use crate::models::rules::cite;
 use crate::models::{Category, Level, Rule, rules};
 use crate::scenarios::{faults, scenarios};
 use crate::traces::import::FORMATS;
+use crate::traces::lost::Lost;
 use crate::traces::message::Revision;
 
 #[derive(Serialize)]
@@ -268,6 +269,15 @@ fn format_rows() -> impl Iterator<Item = FormatRow> {
         lost: vec![],
         hint: "",
     });
+    // No recogniser tells it: a file alone is named with its side.
+    let pair = FormatRow {
+        format: "tee",
+        what: "two files of frames, what each side wrote",
+        found: "`tee` in a script that starts the server",
+        judged: true,
+        lost: (Lost::TIME | Lost::ORDER).names().collect(),
+        hint: "`--c2s FILE --s2c FILE`; with a time before each frame nothing is lost",
+    };
     let others = FORMATS.iter().map(|known| FormatRow {
         format: known.name,
         what: known.what,
@@ -276,7 +286,7 @@ fn format_rows() -> impl Iterator<Item = FormatRow> {
         lost: known.lost.names().collect(),
         hint: known.hint,
     });
-    own.into_iter().chain(others)
+    own.into_iter().chain([pair]).chain(others)
 }
 
 /// Each form, where it is found and what it lacks.

@@ -237,6 +237,8 @@ pub(crate) struct OpenReport {
     pub(crate) request: String,
     /// Its frame.
     pub(crate) frame: u32,
+    /// The line of the file that it stands on; null where the log is more than one file.
+    pub(crate) line: Option<u64>,
     /// How long it has waited, in the log's own time; null where that has none.
     pub(crate) waited_ms: Option<u32>,
     /// `client` or `server`.

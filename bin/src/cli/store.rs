@@ -1,8 +1,10 @@
 //! Files that appear whole or not at all, and the folder of saved failures.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -28,6 +30,47 @@ pub(crate) enum Over {
     Nothing,
 }
 
+/// Files that are not whole: what ends the program without unwinding has to remove them by itself.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the program from wherever it is, and leaves no file behind that is not whole.
+pub(crate) fn exit_without_leftovers(code: i32) -> ! {
+    // Held to the end: nothing new is begun meanwhile.
+    let all = unfinished();
+    for path in all.iter() {
+        // One that has its name by now is whole.
+        let _ = fs::remove_file(path);
+    }
+    std::process::exit(code)
+}
+
+/// Keeps a temporary file in the list of those that are not whole.
+#[derive(Debug)]
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// … from the moment on at which it is there.
+    fn new(
+        make: impl FnOnce() -> io::Result<NamedTempFile>,
+    ) -> io::Result<(NamedTempFile, Unfinished)> {
+        let mut all = unfinished();
+        let file = make()?;
+        all.insert(file.path().to_owned());
+        let listed = Unfinished(file.path().to_owned());
+        Ok((file, listed))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        unfinished().remove(&self.0);
+    }
+}
+
 /// A file that is written whole or not at all: to a temporary one beside it first, which then takes its name. A full disk
 /// leaves what was there before. A link is followed; what is no regular file (a device, a pipe) is written to at the end,
 /// and stays what it is.
@@ -39,6 +82,8 @@ pub(crate) struct Whole {
     /// Where it leads.
     path: PathBuf,
     is_regular: bool,
+    /// Dropped last: by then the temporary file is gone or has its name.
+    _listed: Unfinished,
 }
 
 impl Whole {
@@ -66,13 +111,15 @@ impl Whole {
             // As any other file that a program makes: temporary ones are for their owner alone.
             #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            builder.tempfile_in(&folder)
+            Unfinished::new(|| builder.tempfile_in(&folder))
         });
+        let (file, listed) = made.map_err(|error| Failure::file("write", path, &error))?;
         Ok(Whole {
-            file: made.map_err(|error| Failure::file("write", path, &error))?,
+            file,
             name: path.to_owned(),
             path: real,
             is_regular,
+            _listed: listed,
         })
     }
 

@@ -12,9 +12,11 @@ use super::{
     lose_ends, lose_white, put_value, shape,
 };
 use crate::capture::{CaptureEvent, CaptureFrame, CaptureLine, CaptureWhat, EventKind, Opening};
+use crate::classify::classify;
 use crate::event::Role;
 use crate::file::json::put_string;
 use crate::http::{Field, Http, Start};
+use crate::import::overlap::{Exchanges, LIVE_MAX, tells_stream};
 use crate::lines::KEPT_BYTES_MAX;
 use crate::scan::Scanner;
 
@@ -28,13 +30,17 @@ pub(super) struct McpTrace<W> {
     /// From the first line on that tells of HTTP, the session is one over HTTP.
     is_http: bool,
     sessions: BTreeSet<String>,
-    /// The exchange that the last request head began: what follows is read as part of it.
-    exchange: Option<String>,
+    /// As a reader concludes which exchange a line belongs to.
+    exchanges: Exchanges,
+    /// Which these are here.
+    names: BTreeMap<u64, String>,
     losses: Losses,
 }
 
 /// More names than these are not told apart.
 const SESSIONS_MAX: usize = 1024;
+/// More exchanges than these are not kept in mind.
+const NAMES_MAX: usize = 2 * LIVE_MAX;
 
 /// Readers keep the value of a payload: the order of its members and how numbers are spelled are lost on them.
 const RAW: &str = "raw text of frames: what reads payloads takes them as parsed";
@@ -64,7 +70,8 @@ impl<W: Write> McpTrace<W> {
             next: 0,
             is_http: false,
             sessions: BTreeSet::new(),
-            exchange: None,
+            exchanges: Exchanges::default(),
+            names: BTreeMap::new(),
             losses: Losses::default(),
         }
     }
@@ -160,20 +167,28 @@ impl<W: Write> McpTrace<W> {
         http: &Http<'_>,
         line: &CaptureLine<'_>,
         date: Option<&str>,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         self.losses.add_if(!http.sse.is_empty(), SSE);
         let Some(head) = &http.head else {
-            return Ok(());
+            return Ok(true);
         };
+        let mut is_read_so = true;
         match &head.start {
             Start::Request { method, target } => {
                 self.losses.add_if(target.is_some(), TARGETS);
-                self.exchange = Some(exchange_name(line));
+                self.exchanges.begin(method);
+                self.names.insert(self.exchanges.last, exchange_name(line));
+                if self.names.len() > NAMES_MAX {
+                    self.names.pop_first();
+                }
                 self.begin(Role::Client, "http");
                 self.put(",\"method\":");
                 put_string(&mut self.text, method);
             }
             Start::Answer { status } => {
+                let fields = head.fields.iter().flatten();
+                let number = self.exchanges.answered(*status, tells_stream(fields));
+                is_read_so = self.is_of(number, line);
                 self.begin(Role::Server, "http");
                 self.put(&format!(",\"status\":{status}"));
             }
@@ -182,7 +197,8 @@ impl<W: Write> McpTrace<W> {
             Some(fields) => self.fields(fields),
             None => self.losses.add(FIELDS),
         }
-        self.end(date)
+        self.end(date)?;
+        Ok(is_read_so)
     }
 
     /// A name can stand there once: values of the same one are joined, as HTTP allows for lists.
@@ -241,7 +257,7 @@ impl<W: Write> McpTrace<W> {
         self.end(date)
     }
 
-    /// Counts what is lost of where the line belongs.
+    /// Counts that a session of its own is lost.
     fn place(&mut self, line: &CaptureLine<'_>) {
         if let Some(session) = &line.session
             && self.sessions.len() < SESSIONS_MAX
@@ -249,12 +265,13 @@ impl<W: Write> McpTrace<W> {
         {
             self.losses.add(SESSIONS);
         }
-        if !matches!(line.what, CaptureWhat::Event(_)) && self.is_http {
-            let is_read_so = match &self.exchange {
-                Some(exchange) => *exchange == exchange_name(line),
-                None => line.stream.is_none(),
-            };
-            self.losses.add_if(!is_read_so, STREAMS);
+    }
+
+    /// Whether the line is read as part of that exchange, and is.
+    fn is_of(&self, number: u64, line: &CaptureLine<'_>) -> bool {
+        match self.names.get(&number) {
+            Some(name) => *name == exchange_name(line),
+            None => line.stream.is_none(),
         }
     }
 }
@@ -267,12 +284,24 @@ impl<W: Write> Export for McpTrace<W> {
         self.is_http |= is_http(self.opening, line);
         let date = self.dates.of(line.t_ms, &mut self.losses);
         let date = date.as_deref();
+        let mut is_read_so = true;
         if let Some(http) = &line.http {
             match &line.what {
                 CaptureWhat::Event(event) if event.by.is_none() => self.losses.add(HEADS),
-                _ => self.head(http, line, date)?,
+                _ => is_read_so = self.head(http, line, date)?,
             }
         }
+        if let CaptureWhat::Frame(frame) = &line.what
+            && self.is_http
+        {
+            let message = classify(frame.raw, &mut self.scanner).message;
+            let number = match frame.from {
+                Role::Client => self.exchanges.sent(&message),
+                Role::Server => self.exchanges.received(&message),
+            };
+            is_read_so &= self.is_of(number, line);
+        }
+        self.losses.add_if(!is_read_so, STREAMS);
         self.place(line);
         match &line.what {
             CaptureWhat::Frame(frame) => self.frame(frame, line, date),

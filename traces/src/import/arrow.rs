@@ -13,7 +13,7 @@ use crate::scan::Scanner;
 pub(super) const FORMAT: super::Format = super::Format {
     name: "arrow",
     what: "a log with an arrow or a name before each frame",
-    found: "home-made loggers that write -->, <<, [CLIENT -> SERVER], [OUT], Server: and the like",
+    found: "home-made loggers, such as wraps of an SDK's transport, that write -->, <<, [CLIENT -> SERVER], [OUT], Server: and the like",
     lost: Lost::LINES,
     hint: "where it is read wrongly, say with --pattern how its lines look",
     is_read: true,

@@ -2,15 +2,14 @@
 //! "message","payload":{…}}`, with `http` and `lifecycle` lines between. Members are sorted and numbers written anew.
 
 use super::entry::{Entries, Entry, Text, Told};
-use super::json_lines::Members;
+use super::json_lines::{Members, members_of};
+use super::overlap::{Exchanges, tells_stream};
 use super::{Head, Kind, Lost, Reading};
 use crate::capture::{EventKind, Opening};
 use crate::classify::classify;
 use crate::event::{LinkKind, Role};
 use crate::http::{Field, Head as HttpHead, Http, Start};
-use crate::key::Key;
 use crate::lines::Line;
-use crate::message::{Kind as MessageKind, Message};
 use crate::scan::{Scanner, unescape};
 use std::borrow::Cow;
 
@@ -26,16 +25,20 @@ pub(super) const FORMAT: super::Format = super::Format {
 };
 
 fn recognises(head: &Head<'_>) -> bool {
+    let names: [&[u8]; 2] = [b"direction", b"kind"];
+    let has = |line: &[u8], words: &[u8]| memchr::memmem::find(line, words).is_some();
     head.lines.iter().take(4).any(|line| {
-        line.starts_with(b"{")
-            && has(line, b"\"direction\":\"")
-            && (has(line, b"\"client-to-server\"") || has(line, b"\"server-to-client\""))
-            && has(line, b"\"kind\":\"")
+        // A long line is not whole here.
+        let is_compact = line.starts_with(b"{")
+            && (has(line, b"\"direction\":\"client-to-server\"")
+                || has(line, b"\"direction\":\"server-to-client\""))
+            && has(line, b"\"kind\":\"");
+        is_compact
+            || members_of(line, &names).is_some_and(|members| {
+                let is_side = |word| members.is(0, word);
+                members.has(1) && (is_side("client-to-server") || is_side("server-to-client"))
+            })
     })
-}
-
-fn has(line: &[u8], words: &[u8]) -> bool {
-    memchr::memmem::find(line, words).is_some()
 }
 
 const NAMES: [&[u8]; 9] = [
@@ -66,24 +69,7 @@ pub(super) struct Form {
     /// Messages without a time.
     untimed: u64,
     is_http: bool,
-    /// HTTP exchanges are told one after the other: which one is at hand.
-    exchange: u64,
-    /// What is known of that one.
-    current: Exchange,
-    /// A GET was answered by a stream, which may still be open.
-    is_listening: bool,
-    /// Something shows that exchanges overlap: which of them it belongs to is not told.
-    do_overlap: bool,
-}
-
-/// An exchange as far as it has come.
-#[derive(Default)]
-struct Exchange {
-    is_get: bool,
-    /// The id of the request, once it was sent.
-    asked: Option<Key>,
-    is_begun: bool,
-    is_answered: bool,
+    exchanges: Exchanges,
 }
 
 impl super::Form for Form {
@@ -115,16 +101,20 @@ impl super::Form for Form {
             } else {
                 Text::Here(span)
             };
-            let mut entry = Entry::frame(from, t_ms, text.clone());
+            let mut stream = None;
             if is_http {
-                let text = match &text {
+                let frame = match &text {
                     Text::Here(span) => &line.bytes[span.clone()],
-                    _ => &self.kept[..],
+                    _ => &self.kept,
                 };
-                let message = classify(text, &mut self.scanner).message;
-                self.look(from, &message);
+                let message = classify(frame, &mut self.scanner).message;
+                stream = Some(match from {
+                    Role::Client => self.exchanges.sent(&message),
+                    Role::Server => self.exchanges.received(&message),
+                });
             }
-            entry.stream = is_http.then(|| self.exchange.to_string());
+            let mut entry = Entry::frame(from, t_ms, text);
+            entry.stream = stream.map(|number| number.to_string());
             out.push_back(entry);
         } else if members.is(KIND, "http") {
             if let Some(entry) = self.head(&members, from, t_ms) {
@@ -154,60 +144,27 @@ impl super::Form for Form {
     }
 
     fn lost(&self) -> Lost {
-        let mut lost = match self.untimed {
-            0 => Lost::NOTHING,
-            _ => Lost::TIME,
-        };
-        if self.do_overlap {
+        let mut lost = Lost::NOTHING;
+        if self.untimed > 0 {
+            lost |= Lost::TIME;
+        }
+        if self.exchanges.is_blurred {
             lost |= Lost::HTTP | Lost::STREAMS;
         }
         lost
     }
+
+    fn guessed(&self) -> Vec<String> {
+        match self.exchanges.is_concluded {
+            true => vec!["which of the HTTP exchanges that overlap a line belongs to".to_owned()],
+            false => vec![],
+        }
+    }
 }
 
 impl Form {
-    /// Whether a message can belong to the exchange at hand.
-    fn look(&mut self, from: Role, message: &Message) {
-        let is_response = message.kind.is_response();
-        let current = &mut self.current;
-        if from == Role::Client {
-            let is_request = message.kind == MessageKind::Request;
-            current.asked = is_request.then_some(message.id);
-            return;
-        }
-        let is_own = current.asked == Some(message.id);
-        // On the stream of a GET the server speaks whenever it likes.
-        let is_aside = !is_response && self.is_listening && !current.is_get;
-        self.do_overlap |= is_aside || is_response && !is_own && current.is_begun;
-    }
-
     fn head(&mut self, members: &Members<'_, 9>, from: Role, t_ms: Option<u64>) -> Option<Entry> {
-        let start = match (members.text(METHOD), members.integer(STATUS)) {
-            (Some(method), _) if from == Role::Client => {
-                self.exchange += 1;
-                // The one before is not answered yet: it goes on, or never was.
-                self.do_overlap |= self.current.is_begun && !self.current.is_answered;
-                self.current = Exchange {
-                    is_get: method == "GET",
-                    is_begun: true,
-                    ..Exchange::default()
-                };
-                Start::Request {
-                    method: Cow::Owned(method.into_owned()),
-                    target: None,
-                }
-            }
-            (_, Some(status)) if from == Role::Server => {
-                self.do_overlap |= self.current.is_answered;
-                self.current.is_answered = true;
-                self.is_listening |= self.current.is_get && status < 300;
-                Start::Answer {
-                    status: u16::try_from(status).ok()?,
-                }
-            }
-            _ => return None,
-        };
-        let fields = members.raw(HEADERS).map(|headers| {
+        let fields: Option<Vec<Field<'static>>> = members.raw(HEADERS).map(|headers| {
             let mut fields = vec![];
             let read = Scanner::new().object(headers, 0, |scanner, name, at| {
                 let end = scanner.value(headers, at)?;
@@ -227,8 +184,23 @@ impl Form {
             // A header that is no object was not recorded as one.
             read.map(|_| fields).unwrap_or_default()
         });
+        let is_stream = tells_stream(fields.iter().flatten());
+        let (start, number) = match (members.text(METHOD), members.integer(STATUS)) {
+            (Some(method), _) if from == Role::Client => {
+                self.exchanges.begin(&method);
+                let method = Cow::Owned(method.into_owned());
+                let target = None;
+                (Start::Request { method, target }, self.exchanges.last)
+            }
+            (_, Some(status)) if from == Role::Server => {
+                let status = u16::try_from(status).ok()?;
+                let number = self.exchanges.answered(status, is_stream);
+                (Start::Answer { status }, number)
+            }
+            _ => return None,
+        };
         let mut entry = Entry::told(t_ms, Told::Http(from));
-        entry.stream = Some(self.exchange.to_string());
+        entry.stream = Some(number.to_string());
         entry.http = Some(Box::new(Http {
             head: Some(HttpHead { start, fields }),
             ..Http::default()

@@ -76,8 +76,9 @@ impl super::Form for Form {
         read
     }
 
-    fn end(&mut self, out: &mut Entries) {
+    fn end(&mut self, out: &mut Entries) -> Reading<()> {
         self.broken += u64::from(self.close(out).is_err());
+        Ok(())
     }
 
     fn is_by_line(&self) -> bool {

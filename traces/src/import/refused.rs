@@ -149,30 +149,6 @@ pub(super) const RMCP: Format = refused(
     },
 );
 
-pub(super) const CLAUDE_CODE: Format = refused(
-    "claude-code",
-    "an MCP log of Claude Code",
-    "~/.cache/claude-cli-nodejs/PROJECT/mcp-logs-NAME, macOS ~/Library/Caches/claude-cli-nodejs, \
-     Windows %LOCALAPPDATA%\\claude-cli-nodejs\\Cache",
-    "it has states and no messages: put a recorder such as mcpsnoop between Claude Code and the server",
-    |head| {
-        let names: [&[u8]; 5] = [b"debug", b"error", b"timestamp", b"sessionId", b"cwd"];
-        let has = |words: &[u8]| memchr::memmem::find(head.bytes, words).is_some();
-        // Older ones are one array, however it is laid out.
-        let is_array = head.bytes.trim_ascii_start().starts_with(b"[")
-            && (has(b"\"debug\"") || has(b"\"error\""))
-            && has(b"\"timestamp\"")
-            && has(b"\"sessionId\"")
-            && has(b"\"cwd\"");
-        is_array
-            || head.lines.iter().take(4).any(|line| {
-                members_of(line, &names).is_some_and(|members| {
-                    (members.has(0) || members.has(1)) && (2..5).all(|name| members.has(name))
-                })
-            })
-    },
-);
-
 pub(super) const SESSION_AUDIT: Format = refused(
     "mcp-session-audit",
     "a log of mcp-session-audit",

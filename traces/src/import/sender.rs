@@ -82,6 +82,11 @@ impl Senders {
         sender
     }
 
+    /// Its sender is known from elsewhere.
+    pub(super) fn told(&mut self, role: Role, message: &Message) {
+        self.take(role, message);
+    }
+
     fn of(&self, message: &Message) -> Sender {
         match message.kind {
             Kind::Request | Kind::Notification => match only_sender(message.method) {

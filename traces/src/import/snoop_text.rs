@@ -78,9 +78,10 @@ impl super::Form for Form {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Entries) {
+    fn end(&mut self, out: &mut Entries) -> Reading<()> {
         self.kept.clear();
         self.close(out);
+        Ok(())
     }
 
     fn is_by_line(&self) -> bool {

@@ -329,12 +329,13 @@ impl super::Form for Form {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Entries) {
+    fn end(&mut self, out: &mut Entries) -> Reading<()> {
         self.kept.clear();
         self.release(b"", out);
         for session in 0..self.sessions.len() {
             self.flush(session, None, false, out);
         }
+        Ok(())
     }
 
     fn is_by_line(&self) -> bool {

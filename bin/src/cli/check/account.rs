@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::versions;
 use crate::cli::outcome::counted;
 use crate::cli::report::{OpenReport, PeerReport, SessionReport};
 use crate::models::{LogEvent, LogWhat, Observer, Seen};
@@ -134,7 +135,11 @@ impl Account {
     }
 
     /// What the report says of the session.
-    pub(crate) fn close(&self, observer: &Observer) -> SessionReport {
+    pub(crate) fn close(
+        &self,
+        observer: &Observer,
+        line_of: impl Fn(FrameNo) -> Option<u64>,
+    ) -> SessionReport {
         let mut report = SessionReport::default();
         let [client, server] = &self.peers;
         report.client = client.clone();
@@ -152,6 +157,7 @@ impl Account {
             .map(|open| OpenReport {
                 request: open.request,
                 frame: open.frame,
+                line: line_of(open.frame),
                 waited_ms: open.waited_ms,
                 owed_by: open.by.other().as_str(),
             })
@@ -222,21 +228,34 @@ fn span(ms: u64) -> String {
     }
 }
 
-/// A session in sentences, each a line.
-pub(crate) fn text(session: &SessionReport, indent: &str) -> String {
+/// A session in sentences, each a line. A log that has lost what messages hold does not tell what was agreed on.
+pub(crate) fn text(session: &SessionReport, has_payload: bool, indent: &str) -> String {
     let peer = |peer: &Option<PeerReport>, role: &str| match peer {
-        None => format!("a {role}"),
-        Some(PeerReport { name, version }) => match version {
-            Some(version) => format!("{} {}", escape(name), escape(version)),
-            None => escape(name).into_owned(),
+        None => format!("the {role}"),
+        Some(PeerReport { name, version }) => match version.as_deref() {
+            None | Some("") => format!("the {role} {}", escape(name)),
+            Some(version) => format!("the {role} {} {}", escape(name), escape(version)),
         },
     };
+    let versions: Vec<String> = session
+        .versions
+        .iter()
+        .map(|name| versions::shown(name))
+        .collect();
+    let by = match versions.as_slice() {
+        [] if has_payload => "without an agreed revision".to_owned(),
+        [] => "by a revision that is not told".to_owned(),
+        names => format!("by {}", names.join(" and ")),
+    };
+    let from_server = match session.frames_from_server {
+        0 => "none".to_owned(),
+        count => count.to_string(),
+    };
     let mut text = format!(
-        "{indent}{} sent {}, {} {}",
+        "{indent}{by} {} sent {} and {} {from_server}",
         peer(&session.client, "client"),
         counted(session.frames_from_client, "frame"),
-        peer(&session.server, "server"),
-        session.frames_from_server,
+        peer(&session.server, "server") + " sent",
     );
     if let Some(ms) = session.lasted_ms {
         let _ = write!(text, ", in {}", span(ms));
@@ -253,9 +272,13 @@ pub(crate) fn text(session: &SessionReport, indent: &str) -> String {
             Some(ms) => format!(" for {}", span(u64::from(ms))),
             None => String::new(),
         };
+        let line = match open.line {
+            Some(line) => format!(", line {line}"),
+            None => String::new(),
+        };
         let _ = writeln!(
             text,
-            "{indent}open{waited}: {} (#{}), the {} owes the answer",
+            "{indent}open{waited}: {} (#{}{line}), the {} owes the answer",
             escape(&open.request),
             open.frame,
             open.owed_by

@@ -423,7 +423,7 @@ impl<'a> Sessions<'a> {
             choice,
             session: SessionReport {
                 is_told: true,
-                ..account.close(&observer)
+                ..account.close(&observer, |frame| self.lines.of(frame))
             },
         };
         let counted = observer.counted().filter(|(id, _)| is_decided(id, lost));
