@@ -120,12 +120,7 @@ fn the_verdict_stays() {
 }
 
 /// Samples of exchanges, which is what an archive holds.
-const EXCHANGES: [&str; 4] = [
-    "http.har",
-    "http-real.har",
-    "inspector-network.json",
-    "mcp-trace-http-real.jsonl",
-];
+const EXCHANGES: [&str; 3] = ["http.har", "http-real.har", "inspector-network.json"];
 
 /// A finding without its frames: archives have them in another order.
 fn accusation(finding: &str) -> &str {
@@ -174,11 +169,8 @@ fn without_bare_heads(name: &str) -> &'static [&'static str] {
         "http.har" => &[
             r#"- http-404-new-session ["order between streams"]"#,
             r#"- http-cancel-explicit ["order between streams"]"#,
-            r#"- http-poll-after-close ["order between streams","event ids"]"#,
-            r#"- http-reissue-new-id ["order between streams"]"#,
             r#"- http-response-on-get ["event ids"]"#,
             r#"- http-resume-with-get ["order between streams","event ids"]"#,
-            r#"- http-retry-field ["order between streams"]"#,
             r#"- http-session-ended-404 ["order between streams"]"#,
             r#"- http-sse-close-early ["order between streams","event ids"]"#,
             r#"- http-sse-has-response ["order between streams"]"#,
@@ -193,48 +185,10 @@ fn without_bare_heads(name: &str) -> &'static [&'static str] {
             r#"- http-202-for-one-way ["some frames"]"#,
             r#"- http-cancel-explicit ["some frames"]"#,
             r#"- http-error-for-refused-one-way ["some frames"]"#,
-            r#"- http-notification-202 ["some frames"]"#,
-            r#"- http-poll-after-close ["some frames","event ids"]"#,
-            r#"- http-reissue-new-id ["some frames"]"#,
             r#"- http-request-content-type ["some frames"]"#,
-            r#"- http-response-type ["some frames"]"#,
             r#"- http-resume-with-get ["some frames","event ids"]"#,
-            r#"- http-retry-field ["some frames"]"#,
             r#"- http-sse-close-early ["some frames","event ids"]"#,
             r#"- http-sse-has-response ["some frames"]"#,
-        ],
-        // Here each head has a line of its own.
-        "mcp-trace-http-real.jsonl" => &[
-            r#"- http-404-new-session ["HTTP","order between streams"]"#,
-            r#"- http-accept-get ["HTTP"]"#,
-            r#"- http-accept-post ["HTTP"]"#,
-            r#"- http-body-kind ["HTTP"]"#,
-            r#"- http-delete-on-leave ["HTTP"]"#,
-            r#"- http-get-answer ["HTTP"]"#,
-            r#"- http-no-broadcast ["HTTP","order between streams"]"#,
-            r#"- http-no-buffering-header ["HTTP"]"#,
-            r#"- http-one-post-per-message ["HTTP"]"#,
-            r#"- http-related-on-post-stream ["HTTP","order between streams"]"#,
-            r#"- http-request-content-type ["HTTP"]"#,
-            r#"- http-response-on-get ["HTTP"]"#,
-            r#"- http-response-on-own-stream ["HTTP"]"#,
-            r#"- http-response-type ["HTTP"]"#,
-            r#"- http-session-ended-404 ["HTTP","order between streams"]"#,
-            r#"- http-session-id-charset ["HTTP"]"#,
-            r#"- http-session-id-issue ["HTTP"]"#,
-            r#"- http-session-id-on-initialize ["HTTP"]"#,
-            r#"- http-session-id-sent ["HTTP"]"#,
-            r#"- http-session-id-unique ["HTTP"]"#,
-            r#"- http-session-required-400 ["HTTP"]"#,
-            r#"- http-single-endpoint ["HTTP"]"#,
-            r#"- http-sse-close-after-response ["HTTP"]"#,
-            r#"- http-stream-ends-with-response ["HTTP"]"#,
-            r#"- http-stream-scope ["HTTP","order between streams"]"#,
-            r#"- http-unrelated-on-get ["HTTP","order between streams"]"#,
-            r#"- http-version-header ["HTTP"]"#,
-            r#"- http-version-header-400 ["HTTP"]"#,
-            r#"- http-version-header-absent-default ["HTTP"]"#,
-            r#"- http-version-header-value ["HTTP"]"#,
         ],
         _ => &[],
     }
