@@ -1,6 +1,7 @@
 //! The command line: one module a command, thin over the crates that do the work.
 
 mod args;
+mod bench_faults;
 mod campaign;
 mod check;
 mod convert;
@@ -23,6 +24,7 @@ mod show;
 mod shrink;
 mod store;
 mod story;
+mod strategies;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -62,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Show(args) => show::show(args),
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args),
+        Command::BenchFaults(args) => bench_faults::bench_faults(args),
     };
     ended(outcome, cli.command.format())
 }

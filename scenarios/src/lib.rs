@@ -14,6 +14,7 @@ pub mod scenario;
 mod server;
 mod session;
 mod shape;
+mod swarm;
 mod tag;
 
 pub use case::ScenarioCase;
@@ -23,3 +24,4 @@ pub use parse::{COUNT_MAX, Mistake, PARTIES_MAX, Place, STEPS_MAX, ScenarioError
 pub use peer::Peer;
 pub use play::{PlayError, play, play_until};
 pub use scenario::Scenario;
+pub use swarm::swarmed;

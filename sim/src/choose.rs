@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+use crate::pct::Pct;
+use crate::strategy::Strategy;
+
 use mcpsim_traces::event::{Choice, Label, Site};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -25,6 +28,15 @@ pub trait Options {
     /// # Panics
     /// When `answer` is not below [`Options::bound`].
     fn label(&self, answer: u32) -> Label;
+
+    /// At [`Site::Next`]: the lane that an option is the next step of. Steps of one lane happen in their order, steps of
+    /// different lanes in any; a lane is to messages what a thread is to a scheduler.
+    ///
+    /// # Panics
+    /// When `answer` is not below [`Options::bound`].
+    fn lane(&self, answer: u32) -> u64 {
+        u64::from(answer)
+    }
 }
 
 /// Answers questions.
@@ -68,43 +80,101 @@ fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(key)
 }
 
+/// Random words of a seed, and the map from them to answers.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    generator: ChaCha8Rng,
+}
+
+impl Draws {
+    /// The words that the answers of a run are drawn from.
+    pub(crate) fn new(seed: u64) -> Draws {
+        Draws {
+            generator: generator(seed),
+        }
+    }
+
+    /// The words for something else that hangs on the seed: they repeat none of the run's own, nor those that the seeds of a
+    /// campaign come from.
+    pub fn apart(seed: u64, purpose: Purpose) -> Draws {
+        let mut draws = Draws::new(seed);
+        draws.generator.set_stream(u64::MAX - purpose as u64);
+        draws
+    }
+
+    /// Our own map from a random word to `0..bound`, integers only (Lemire's multiplication without
+    /// the rejection step: the bias is below bound / 2^32).
+    #[inline]
+    pub fn below(&mut self, bound: u32) -> u32 {
+        ((u64::from(self.generator.next_u32()) * u64::from(bound)) >> 32) as u32
+    }
+
+    /// A whole word.
+    pub(crate) fn word(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+}
+
+/// What words apart are drawn for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Purpose {
+    /// Which strategy a run of a mix has.
+    Mix,
+    /// Priorities and change points.
+    Priorities,
+    /// Which part of a workload is left out.
+    Workload,
+}
+
 /// Seeded random answers. The seed first draws the run's character (swarm testing: Groce et al.,
 /// ISSTA 2012): which kinds of fault it leaves out, how often faults come, how eager timers are.
 #[derive(Clone, Debug)]
 pub struct Dice {
-    generator: ChaCha8Rng,
+    draws: Draws,
     /// Bit set: the fault of that number in `Fault::ALL` may come.
     faults: u32,
     /// Of 256 frames, how many meet a fault where one is possible.
     fault_rate: u32,
     /// Of 256 steps, how many let a timer go first although something else is ready.
     timer_rate: u32,
+    /// Decides what happens next; `None` for equal odds.
+    pct: Option<Pct>,
 }
 
 impl Dice {
-    /// The dice of that seed.
+    /// The dice of that seed: what happens next has equal odds, and some kinds of fault are left out.
     pub fn new(seed: u64) -> Dice {
-        let mut dice = Dice {
-            generator: generator(seed),
-            faults: 0,
-            fault_rate: 0,
-            timer_rate: 0,
-        };
-        dice.faults = dice.generator.next_u32();
-        dice.fault_rate = [4, 16, 48, 128][dice.below(4) as usize];
-        dice.timer_rate = [0, 2, 16, 64][dice.below(4) as usize];
+        let mut draws = Draws::new(seed);
+        let faults = draws.generator.next_u32();
+        let fault_rate = [4, 16, 48, 128][draws.below(4) as usize];
+        let timer_rate = [0, 2, 16, 64][draws.below(4) as usize];
+        Dice {
+            draws,
+            faults,
+            fault_rate,
+            timer_rate,
+            pct: None,
+        }
+    }
+
+    /// The dice of that seed by a strategy. `length` is about how many choices of what happens next a run has: change points
+    /// of priorities are spread over so many.
+    pub fn by(strategy: Strategy, seed: u64, length: u32) -> Dice {
+        let mut dice = Dice::new(seed);
+        match strategy.of_run(seed) {
+            Strategy::Uniform => dice.faults = u32::MAX,
+            Strategy::Swarm | Strategy::Mixed => {}
+            Strategy::Pct(depth) => {
+                let draws = Draws::apart(seed, Purpose::Priorities);
+                dice.pct = Some(Pct::new(draws, depth, length, dice.timer_rate));
+            }
+        }
         dice
     }
 
-    /// Our own map from a random word to `0..bound`, integers only (Lemire's multiplication without
-    /// the rejection step: the bias is below bound / 2^32).
-    #[inline]
-    fn below(&mut self, bound: u32) -> u32 {
-        ((u64::from(self.generator.next_u32()) * u64::from(bound)) >> 32) as u32
-    }
-
     fn fault(&mut self, options: &dyn Options) -> u32 {
-        if self.below(256) >= self.fault_rate {
+        if self.draws.below(256) >= self.fault_rate {
             return 0;
         }
         let allowed = |answer: &u32| match options.label(*answer) {
@@ -116,7 +186,7 @@ impl Dice {
             return 0;
         }
         let faults = self.faults;
-        let pick = self.below(count);
+        let pick = self.draws.below(count);
         (1..options.bound())
             .filter(|&answer| matches!(options.label(answer), Label::Fault(number) if faults >> number & 1 == 1))
             .nth(pick as usize)
@@ -128,17 +198,20 @@ impl Chooser for Dice {
     #[inline]
     fn choose(&mut self, site: Site, options: &dyn Options) -> u32 {
         match site {
-            Site::Party => self.below(options.bound()),
+            Site::Party => self.draws.below(options.bound()),
             Site::Fault => self.fault(options),
             Site::Next => {
+                if let Some(pct) = &mut self.pct {
+                    return pct.next(options);
+                }
                 let (prompt, bound) = (options.prompt(), options.bound());
                 if prompt == bound {
-                    return self.below(bound);
+                    return self.draws.below(bound);
                 }
-                if prompt > 0 && self.below(256) >= self.timer_rate {
-                    return self.below(prompt);
+                if prompt > 0 && self.draws.below(256) >= self.timer_rate {
+                    return self.draws.below(prompt);
                 }
-                prompt + self.below(bound - prompt)
+                prompt + self.draws.below(bound - prompt)
             }
         }
     }

@@ -73,6 +73,12 @@ impl Entry {
         }
     }
 
+    /// Link, direction and stream in one word below 2^62.
+    #[inline]
+    pub(crate) fn lane(&self) -> u64 {
+        self.lane
+    }
+
     #[inline]
     pub(crate) fn link(&self) -> LinkId {
         LinkId((self.lane >> 33) as u8)

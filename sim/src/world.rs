@@ -214,6 +214,33 @@ impl<A, J: Judge> Options for NextOptions<'_, A, J> {
             }
         }
     }
+
+    /// A stream of a link in one direction is a lane, so is each own step and each timer of a party.
+    fn lane(&self, answer: u32) -> u64 {
+        let of_party = |kind: u64, party: PartyId, tag: u32| {
+            kind << 62 | u64::from(party.0) << 32 | u64::from(tag)
+        };
+        match self.list[answer as usize] {
+            Next::Own { party, at } => {
+                of_party(1, party, self.world.party(party).own[at as usize].0)
+            }
+            Next::Timer { party, at } => {
+                of_party(2, party, self.world.party(party).timers[at as usize].tag)
+            }
+            Next::Arrive(index) | Next::Release(index) => {
+                let net = &self.world.net;
+                let entry = &net.entries()[index as usize];
+                let link = &self.world.links[usize::from(entry.link().0)];
+                match &net.flight(index as usize).cargo {
+                    // Where frames overtake each other a stream keeps no order.
+                    Cargo::Frame(frame) if link.setup.beyond.reorder => {
+                        3 << 62 | u64::from(frame.number)
+                    }
+                    _ => entry.lane(),
+                }
+            }
+        }
+    }
 }
 
 impl<A, J: Judge> World<A, J> {

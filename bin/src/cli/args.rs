@@ -41,6 +41,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// What a rule says, why it exists, how it is broken and how it is kept
     Explain(ExplainArgs),
+    /// Measure how many schedules each strategy needs to find each fault of the catalogue
+    BenchFaults(BenchFaultsArgs),
 }
 
 impl Command {
@@ -55,6 +57,7 @@ impl Command {
             Command::Show(args) => args.format,
             Command::List(args) => args.format,
             Command::Explain(args) => args.format,
+            Command::BenchFaults(args) => args.format,
         }
     }
 }
@@ -134,6 +137,15 @@ pub(crate) struct RunArgs {
     /// The campaign's seed, below 2^53; a fresh one is drawn and printed without it
     #[arg(long, env = "MCPSIM_SEED", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
+    /// How schedules are drawn: uniform (equal odds), pct or pct:DEPTH (priorities with DEPTH - 1 change points), swarm (each run
+    /// leaves out some kinds of faults and requests), mixed (some of each)
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "mixed",
+        allow_hyphen_values = true
+    )]
+    pub(crate) strategy: String,
     /// How many runs [default: 1000, with --seed 1]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) runs: Option<u64>,
@@ -158,6 +170,29 @@ pub(crate) struct RunArgs {
     /// Do not stop at the first failure: group them
     #[arg(long)]
     pub(crate) keep_going: bool,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
+    pub(crate) format: Format,
+}
+
+/// `mcpsim bench-faults`
+#[derive(Args, Debug)]
+pub(crate) struct BenchFaultsArgs {
+    /// Measure this strategy, as `run --strategy` names it; may be given several times [default: uniform, pct, swarm and mixed]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) strategy: Vec<String>,
+    /// Look for this fault of the catalogue (see `mcpsim list faults`); may be given several times [default: all]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) fault: Vec<String>,
+    /// How many campaigns each: their seeds are 1, 2, and so on
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=1_000_000), allow_hyphen_values = true)]
+    pub(crate) seeds: u64,
+    /// After how many schedules a campaign is given up
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+    pub(crate) runs_max: u64,
+    /// How many threads [default: one for each core]; they change no number
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024), allow_hyphen_values = true)]
+    pub(crate) jobs: Option<u16>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,

@@ -7,12 +7,13 @@ use super::check::findings_of_trace;
 use super::evidence::Source;
 use super::findings::details;
 use super::outcome::{Failure, Result, shown};
-use super::play::{Play, Stop};
+use super::play::{Drawn, Play, Stop};
 use super::report::{FailureReport, FindingReport, shell_path};
 use super::store::{failure_path, shrunk_path, write_whole};
 use super::story;
-use crate::sim::choose::{Dice, Script};
+use crate::sim::choose::Script;
 use crate::sim::shrink::{Shrunk, Target, shrink};
+use crate::sim::strategy::Strategy;
 use crate::traces::event::{Choice, Choices};
 use crate::traces::file::{EndFinding, TraceWriter};
 use crate::traces::judge::{Finding, Severity, Verdict};
@@ -38,10 +39,10 @@ pub(crate) struct Recorded {
 /// None that writing to memory can meet; passed on all the same.
 pub(crate) fn record(
     play: &Play,
-    seed: Option<u64>,
+    drawn: Option<(u64, Strategy)>,
     chooser: &mut impl crate::sim::choose::Chooser,
 ) -> Result<Recorded> {
-    let mut writer = TraceWriter::new(Vec::new(), &play.header(seed));
+    let mut writer = TraceWriter::new(Vec::new(), &play.header(drawn));
     let mut choices = Choices::default();
     let outcome = play.run(chooser, &mut (&mut writer, &mut choices));
     let ends: Vec<EndFinding> = outcome.findings.iter().map(EndFinding::from).collect();
@@ -62,21 +63,30 @@ pub(crate) fn first_failure(findings: &[Finding], fail_on: Severity) -> Option<&
         .find(|finding| finding.verdict == Verdict::Broken && finding.severity >= fail_on)
 }
 
+/// Plays a run of a seed again and keeps its trace.
+///
+/// # Errors
+/// As [`record`].
+pub(crate) fn record_drawn(mut drawn: Drawn<'_>) -> Result<Recorded> {
+    let origin = Some((drawn.seed, drawn.strategy));
+    record(&drawn.play, origin, &mut drawn.dice)
+}
+
 /// Saves a failing run's trace before anything is said, shrinks it, saves the result.
 ///
 /// # Errors
 /// A file that cannot be written; a run that does not fail again (a peer that is not repeatable).
 pub(crate) fn save_and_shrink(
-    play: &Play,
-    seed: u64,
+    drawn: Drawn<'_>,
     target: Target,
     folder: &Path,
     budget: u32,
 ) -> Result<Failed> {
-    let whole = record(play, Some(seed), &mut Dice::new(seed))?;
+    let (seed, strategy, play) = (drawn.seed, drawn.strategy, drawn.play.clone());
+    let whole = record_drawn(drawn)?;
     let trace = failure_path(folder, target.rule, target.blame.as_str(), &whole.digest);
     write_whole(&trace, &whole.bytes)?;
-    let shrunk = shrink_to(play, &whole.choices, target, &shrunk_path(&trace), budget)?
+    let shrunk = shrink_to(&play, &whole.choices, target, &shrunk_path(&trace), budget)?
         .ok_or_else(|| {
             Failure::new(format!(
                 "the run of seed {seed} did not fail again: saved as {}",
@@ -85,6 +95,7 @@ pub(crate) fn save_and_shrink(
         })?;
     Ok(Failed {
         seed,
+        strategy,
         trace,
         frames_before: whole.frames,
         runs: 1,
@@ -96,6 +107,8 @@ pub(crate) fn save_and_shrink(
 pub(crate) struct Failed {
     /// The run's own seed.
     pub(crate) seed: u64,
+    /// The run's own strategy.
+    pub(crate) strategy: Strategy,
     /// Where its trace was saved.
     pub(crate) trace: PathBuf,
     /// Frames in it.
@@ -186,6 +199,7 @@ impl Failed {
     pub(crate) fn report(&self) -> FailureReport {
         FailureReport {
             seed: Some(self.seed),
+            strategy: Some(self.strategy.to_string()),
             runs: self.runs,
             trace: self.trace.display().to_string(),
             frames_before: self.frames_before,
@@ -206,6 +220,7 @@ impl Short {
             rule: self.target.rule.to_owned(),
             blame: self.target.blame.as_str().to_owned(),
             seed: None,
+            strategy: None,
             runs: 1,
             trace: trace.display().to_string(),
             shrunk: self.path.display().to_string(),

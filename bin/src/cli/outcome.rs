@@ -110,6 +110,16 @@ pub(crate) fn unknown<'a>(
     wanted: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Failure {
+    unknown_in(kind, wanted, known, &format!("mcpsim list {kind}s"))
+}
+
+/// The same, with the command that lists what is known.
+pub(crate) fn unknown_in<'a>(
+    kind: &str,
+    wanted: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    command: &str,
+) -> Failure {
     let near = nearest(wanted, known);
     let hint = if near.is_empty() {
         String::new()
@@ -122,9 +132,7 @@ pub(crate) fn unknown<'a>(
                 .join(" or ")
         )
     };
-    Failure::new(format!(
-        "unknown {kind} {wanted:?}{hint} (see `mcpsim list {kind}s`)"
-    ))
+    Failure::new(format!("unknown {kind} {wanted:?}{hint} (see `{command}`)"))
 }
 
 #[cfg(test)]

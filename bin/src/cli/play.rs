@@ -1,8 +1,10 @@
 //! What is played: a scenario with or without a fault, and when to stop; found by name, in a file, or in a
 //! trace's header, and written there.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +13,12 @@ use super::outcome::{Failure, Result, shown, unknown};
 use crate::models::{Monitor, rule};
 use crate::scenarios::peer::Peer;
 use crate::scenarios::scenario::PartyRole as Role;
-use crate::scenarios::{Scenario, ScenarioCase, fault, faults, scenario, scenarios};
-use crate::sim::choose::{Chooser, LenientScript};
+use crate::scenarios::{Scenario, ScenarioCase, fault, faults, scenario, scenarios, swarmed};
+use crate::sim::choose::{Chooser, Dice, LenientScript};
 use crate::sim::run::{Outcome, run};
 use crate::sim::setup::Setup;
 use crate::sim::shrink::Target;
+use crate::sim::strategy::{Strategy, length};
 use crate::traces::event::{Choice, Nothing, Sink};
 use crate::traces::file::{Header, Link, Party, PartyRole};
 use crate::traces::judge::{Blame, Finding, Judge, Severity, Vantage, Verdict};
@@ -37,6 +40,20 @@ pub(crate) struct Play {
     fault: Option<&'static str>,
     stop: Stop,
     setup: Setup<Peer>,
+    /// About how many choices of what happens next a run has; counted where a strategy asks for it.
+    length: OnceLock<u32>,
+}
+
+/// What a seed and a strategy make of a play: all of one run.
+pub(crate) struct Drawn<'a> {
+    /// The play, without what this run leaves out.
+    pub(crate) play: Cow<'a, Play>,
+    /// Its answers.
+    pub(crate) dice: Dice,
+    /// Its own seed.
+    pub(crate) seed: u64,
+    /// Its own strategy; never a mix.
+    pub(crate) strategy: Strategy,
 }
 
 /// The play as a trace's header has it.
@@ -99,7 +116,33 @@ impl Play {
             fault,
             stop,
             setup,
+            length: OnceLock::new(),
         })
+    }
+
+    /// The run of that seed by that strategy.
+    pub(crate) fn drawn(&self, strategy: Strategy, seed: u64) -> Drawn<'_> {
+        let strategy = strategy.of_run(seed);
+        let play = match strategy {
+            Strategy::Swarm => match swarmed(&self.scenario, seed) {
+                Cow::Borrowed(_) => Cow::Borrowed(self),
+                Cow::Owned(scenario) => Cow::Owned(
+                    Play::new(scenario, self.fault, self.stop)
+                        .expect("a part of a valid scenario is one, with the same parties"),
+                ),
+            },
+            _ => Cow::Borrowed(self),
+        };
+        let length = match strategy {
+            Strategy::Pct(_) => *self.length.get_or_init(|| length(self.setup.clone())),
+            _ => 1,
+        };
+        Drawn {
+            play,
+            dice: Dice::by(strategy, seed, length),
+            seed,
+            strategy,
+        }
     }
 
     /// The play of a trace that this program wrote.
@@ -205,10 +248,11 @@ impl Play {
     }
 
     /// The header of a trace of this play.
-    pub(crate) fn header(&self, seed: Option<u64>) -> Header {
+    pub(crate) fn header(&self, drawn: Option<(u64, Strategy)>) -> Header {
         let mut header = Header::new(concat!("mcpsim ", env!("CARGO_PKG_VERSION")));
-        header.generator = seed.map(|_| "chacha8".to_owned());
-        header.seed = seed;
+        header.generator = drawn.map(|_| "chacha8".to_owned());
+        header.seed = drawn.map(|(seed, _)| seed);
+        header.strategy = drawn.map(|(_, strategy)| strategy.to_string());
         header.scenario = Some(self.to_json());
         header.revisions = vec![Revision::V2025_11_25];
         header.vantage = Vantage::World;

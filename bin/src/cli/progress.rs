@@ -14,7 +14,9 @@ use super::seed;
 use super::store::write_whole;
 use crate::models::rule;
 use crate::sim::shrink::Target;
+use crate::sim::strategy::Strategy;
 use crate::traces::judge::Blame;
+use crate::traces::show::escape;
 
 /// How many runs a campaign has when nobody says.
 const RUNS_USUAL: u64 = 1_000;
@@ -26,6 +28,8 @@ struct Saved {
     /// The scenario with its fault, as traces have it.
     play: String,
     seed: u64,
+    /// By what law the runs are drawn.
+    strategy: String,
     /// The first run that was not played.
     next: u64,
     /// The end of the campaign's runs.
@@ -67,6 +71,7 @@ pub(crate) struct Progress {
     before: Vec<Group>,
     path: PathBuf,
     play: String,
+    strategy: Strategy,
 }
 
 impl Progress {
@@ -74,14 +79,14 @@ impl Progress {
     ///
     /// # Errors
     /// Flags that contradict each other; nothing to go on with.
-    pub(crate) fn start(args: &RunArgs, play: &Play) -> Result<Progress> {
+    pub(crate) fn start(args: &RunArgs, play: &Play, strategy: Strategy) -> Result<Progress> {
         let path = args.out.join("campaign.json");
         let play = play.to_json();
         if args.runs == Some(0) {
             return Err(Failure::new("--runs 0: a campaign needs at least one run"));
         }
         if args.resume {
-            return Progress::resume(args, path, play);
+            return Progress::resume(args, path, play, strategy);
         }
         let (seed, usual) = match args.seed {
             Some(seed) => (seed::checked(seed)?, 1),
@@ -99,14 +104,23 @@ impl Progress {
             before: vec![],
             path,
             play,
+            strategy,
         })
     }
 
-    fn resume(args: &RunArgs, path: PathBuf, play: String) -> Result<Progress> {
+    fn resume(args: &RunArgs, path: PathBuf, play: String, strategy: Strategy) -> Result<Progress> {
         let saved = read(&path)?;
         if saved.play != play {
             let message = "the interrupted campaign played another scenario or fault: give the same, or leave --resume out";
             return Err(Failure::new(format!("{}: {message}", shown(&path))));
+        }
+        if saved.strategy != strategy.to_string() {
+            let message = "the interrupted campaign has another strategy: go on with --strategy";
+            return Err(Failure::new(format!(
+                "{}: {message} {}",
+                shown(&path),
+                escape(&saved.strategy)
+            )));
         }
         if args.seed.is_some_and(|seed| seed != saved.seed) {
             let seed = saved.seed;
@@ -133,6 +147,7 @@ impl Progress {
                 .collect::<Result<_>>()?,
             path,
             play,
+            strategy,
         })
     }
 
@@ -174,6 +189,7 @@ impl Progress {
         let saved = Saved {
             play: self.play.clone(),
             seed: self.seed,
+            strategy: self.strategy.to_string(),
             next: swept.next,
             end: self.runs.end,
             // Threads run ahead: what they found after `next` will be found again.

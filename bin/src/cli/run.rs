@@ -5,17 +5,18 @@ use std::time::{Duration, Instant};
 
 use super::args::{FailOn, Format, RunArgs};
 use super::campaign::{Plan, Swept, sweep};
-use super::failures::{Failed, first_failure, record, save_and_shrink};
+use super::failures::{Failed, first_failure, record_drawn, save_and_shrink};
 use super::interrupt;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::play::{Play, Stop};
 use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
 use super::store::write_whole;
+use super::strategies;
 use crate::models::rule;
 use crate::scenarios::fault;
-use crate::sim::choose::Dice;
 use crate::sim::shrink::Target;
+use crate::sim::strategy::Strategy;
 use crate::sim::world::RunEnd;
 use crate::traces::event::Nothing;
 use crate::traces::judge::Severity;
@@ -45,7 +46,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         args.fault.as_deref(),
         Stop::At(fail_on),
     )?;
-    let progress = Progress::start(args, &play)?;
+    let strategy = strategies::named(&args.strategy)?;
+    let progress = Progress::start(args, &play, strategy)?;
     let seed = progress.seed;
     let runs = progress.runs.clone();
     if args.record.is_some() && runs.end - runs.start != 1 {
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "--record keeps the trace of a single run: give --seed, or --runs 1",
         ));
     }
-    let opening = opening(&play, seed, runs.end, args.time);
+    let opening = opening(&play, strategy, seed, runs.end, args.time);
     match args.format {
         Format::Text => print(&format!("{opening}\n"))?,
         // A report is one object on standard output; a fresh seed must be known before the first step all the same.
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         Format::Json => {}
     }
     if let Some(path) = &args.record {
-        let recorded = record(&play, Some(seed), &mut Dice::new(seed))?;
+        let recorded = record_drawn(play.drawn(strategy, seed))?;
         write_whole(path, &recorded.bytes)?;
     }
     let plan = Plan {
@@ -75,7 +77,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
     let stop = interrupt::flag()?;
     let unfinished = AtomicU64::new(0);
     let swept = sweep(&plan, stop, |seed| {
-        let outcome = play.run(&mut Dice::new(seed), &mut Nothing);
+        let mut drawn = play.drawn(strategy, seed);
+        let outcome = drawn.play.run(&mut drawn.dice, &mut Nothing);
         if outcome.ended.end == RunEnd::Unfinished {
             unfinished.fetch_add(1, Ordering::Relaxed);
         }
@@ -91,7 +94,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "the time was up before the first run: nothing was judged",
         ));
     }
-    let outcome = finish(args, &play, seed, &swept, &groups, stop)?;
+    let outcome = finish(args, &play, strategy, seed, &swept, &groups, stop)?;
     let unfinished = unfinished.into_inner();
     // Without a failure every run was played, so that the number does not depend on the threads.
     if unfinished > 0 && groups.is_empty() {
@@ -122,7 +125,13 @@ pub(crate) fn cores() -> u16 {
         .map_or(1, |count| u16::try_from(count.get()).unwrap_or(u16::MAX))
 }
 
-fn opening(play: &Play, seed: u64, runs: u64, time: Option<Duration>) -> String {
+fn opening(
+    play: &Play,
+    strategy: Strategy,
+    seed: u64,
+    runs: u64,
+    time: Option<Duration>,
+) -> String {
     let fault = play
         .fault()
         .map(|fault| format!(" · fault {fault}"))
@@ -132,7 +141,7 @@ fn opening(play: &Play, seed: u64, runs: u64, time: Option<Duration>) -> String 
         (runs, _) => counted(runs, "run"),
     };
     format!(
-        "mcpsim {} · scenario {}{fault} · seed {seed} · {limit}",
+        "mcpsim {} · scenario {}{fault} · strategy {strategy} · seed {seed} · {limit}",
         env!("CARGO_PKG_VERSION"),
         escape(play.name())
     )
@@ -141,6 +150,7 @@ fn opening(play: &Play, seed: u64, runs: u64, time: Option<Duration>) -> String 
 fn finish(
     args: &RunArgs,
     play: &Play,
+    strategy: Strategy,
     seed: u64,
     swept: &Swept<Target>,
     groups: &[Group],
@@ -150,8 +160,7 @@ fn finish(
     let mut failures = vec![];
     for group in groups {
         let mut failed = save_and_shrink(
-            play,
-            group.seed,
+            play.drawn(strategy, group.seed),
             group.target,
             &args.out,
             SHRINK_EXECUTIONS_MAX,
@@ -167,6 +176,7 @@ fn finish(
         Format::Json => print(&to_json(&RunReport {
             schema: "mcpsim-run/1",
             seed,
+            strategy: strategy.to_string(),
             scenario: play.name().to_owned(),
             fault: play.fault().map(str::to_owned),
             runs: swept.next,
@@ -191,11 +201,12 @@ fn screen(failed: &Failed, keep_going: bool) -> Result<String> {
         " (the limit on executions was reached)"
     };
     text.push_str(&format!(
-        "\n       {} of {} left after {}{minimal}\n       run: seed {}, saved as {}\n",
+        "\n       {} of {} left after {}{minimal}\n       run: seed {}, strategy {}, saved as {}\n",
         short.frames,
         counted(failed.frames_before, "frame"),
         counted(short.executions, "execution"),
         failed.seed,
+        failed.strategy,
         shown(&failed.trace)
     ));
     if keep_going {

@@ -21,6 +21,9 @@ pub struct Header {
     pub generator: Option<String>,
     /// The seed of the run; `None` where nothing was drawn.
     pub seed: Option<u64>,
+    /// By what law the seed became choices, as `mcpsim run --strategy` has it; `None` where nothing was drawn, or the trace is
+    /// older than strategies.
+    pub strategy: Option<String>,
     /// What was played, as JSON text that only the author of scenarios reads; kept as it is, but
     /// for line ends between its values. `None` for JSON's null.
     pub scenario: Option<String>,
@@ -95,6 +98,7 @@ impl Header {
             program: program.into(),
             generator: None,
             seed: None,
+            strategy: None,
             scenario: None,
             revisions: vec![],
             parties: vec![],
@@ -127,6 +131,10 @@ impl Header {
         match self.seed {
             Some(seed) => put(out, &format!(",\"seed\":{seed}")),
             None => put(out, ",\"seed\":null"),
+        }
+        if let Some(strategy) = &self.strategy {
+            put(out, ",\"strategy\":");
+            put_string(out, strategy);
         }
         put(out, ",\"scenario\":");
         match &self.scenario {
@@ -181,6 +189,9 @@ impl Header {
         }
         if let Some(value) = members.take("seed").filter(|value| !value.is_null()) {
             header.seed = Some(value.integer()?);
+        }
+        if let Some(value) = members.take("strategy").filter(|value| !value.is_null()) {
+            header.strategy = Some(value.string()?.into_owned());
         }
         if let Some(value) = members.take("scenario").filter(|value| !value.is_null()) {
             header.scenario = Some(value.text().to_owned());
@@ -479,7 +490,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_header_reads_as_it_was_written(
-            (program, generator, seed) in (any::<String>(), any::<Option<String>>(), any::<Option<u64>>()),
+            (program, generator, seed, strategy) in
+                (any::<String>(), any::<Option<String>>(), any::<Option<u64>>(), any::<Option<String>>()),
             names in proptest::collection::vec((any::<String>(), proptest::sample::select(&PartyRole::ALL[..])), 1..5),
             ends in proptest::collection::vec((proptest::sample::select(&LINK_KINDS[..]), any::<u8>(), any::<u8>()), 0..4),
             vantage in proptest::sample::select(&Vantage::ALL[..]),
@@ -489,7 +501,7 @@ mod tests {
         ) {
             let count = names.len() as u8;
             let header = Header {
-                program, generator, seed, revisions, vantage, lost, guessed,
+                program, generator, seed, strategy, revisions, vantage, lost, guessed,
                 scenario: scenario.map(|text| serde_json::json!({ text.clone(): [text, null] }).to_string()),
                 parties: names.into_iter().map(|(name, role)| Party { name, role }).collect(),
                 links: ends.into_iter().map(|(kind, client, server)| {
