@@ -227,7 +227,7 @@ fn fits_nothing(part: &Part, deep: &Deep, cx: &mut Cx<'_>, retry: &Retry<'_>) {
     let exchanges = &deep.exchanges;
     if let State::Some(_) = retry.state {
         if exchanges.is_lossy || part.is(flag::GARBLED_IN) {
-            return;
+            return cx.pass_over(&MRTR_NO_INVENTED_STATE);
         }
         // The exchange may have begun on another connection, or before the recording.
         let text = "no result had this requestState".to_string();
