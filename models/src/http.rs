@@ -77,6 +77,12 @@ impl Exchanges {
         self.map.get_mut(&stream)
     }
 
+    /// Whether the client's request names 2026-07-28 in its headers.
+    pub(crate) fn is_newer(&self, stream: Stream) -> bool {
+        let exchange = self.exchange(stream);
+        exchange.is_some_and(|exchange| exchange.is(mark::NEWER))
+    }
+
     /// Whether some request was sent in a session, or may have been where its head alone is missing.
     pub(crate) fn carried_session(&self) -> bool {
         let mut all = self.map.values();

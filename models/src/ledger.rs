@@ -261,6 +261,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) refused: bool,
     /// Its HTTP request shows that the client sends it by the revision that was agreed on.
     pub(crate) is_agreed: bool,
+    /// Its HTTP request names 2026-07-28 in its headers.
+    pub(crate) is_newer_head: bool,
     /// Whether the params of a request break the shape of its method, where its sender was judged.
     pub(crate) is_misshapen: Option<bool>,
 }
@@ -296,6 +298,7 @@ impl Cx<'_> {
             now_ms: self.now_ms,
             refused: self.refused,
             is_agreed: self.is_agreed,
+            is_newer_head: self.is_newer_head,
             is_misshapen: None,
         }
     }

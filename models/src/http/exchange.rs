@@ -99,6 +99,8 @@ pub(crate) mod mark {
     pub(crate) const ASIDE: u32 = 1 << 27;
     /// It names the version that was agreed on, or the session that was opened with it.
     pub(crate) const AGREED: u32 = 1 << 28;
+    /// Its headers name 2026-07-28.
+    pub(crate) const NEWER: u32 = 1 << 29;
 }
 
 /// One exchange.
