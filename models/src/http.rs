@@ -77,6 +77,12 @@ impl Exchanges {
         self.map.get_mut(&stream)
     }
 
+    /// Whether the stream goes on with one that broke.
+    pub(crate) fn is_resumed(&self, stream: Stream) -> bool {
+        let exchange = self.exchange(stream);
+        exchange.is_some_and(|exchange| exchange.last_event.is_present())
+    }
+
     /// Whether the client's request names 2026-07-28 in its headers.
     pub(crate) fn is_newer(&self, stream: Stream) -> bool {
         let exchange = self.exchange(stream);

@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Stream};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
+use mcpsim_traces::lost::Lost;
 use mcpsim_traces::message::{Kind, Revision};
 use mcpsim_traces::tape::Value;
 
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
+use crate::rules::lost::needed;
 use crate::rules::{Category, Rule, When, rule, rules};
 use crate::schema::Schemas;
 use crate::spelled::{has_long, spelled};
@@ -261,6 +263,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) refused: bool,
     /// Its HTTP request shows that the client sends it by the revision that was agreed on.
     pub(crate) is_agreed: bool,
+    /// It came on a stream that goes on with a broken one: what was kept for that may have been said long before.
+    pub(crate) is_replayed: bool,
     /// Its HTTP request names 2026-07-28 in its headers.
     pub(crate) is_newer_head: bool,
     /// Whether the params of a request break the shape of its method, where its sender was judged.
@@ -298,6 +302,7 @@ impl Cx<'_> {
             now_ms: self.now_ms,
             refused: self.refused,
             is_agreed: self.is_agreed,
+            is_replayed: self.is_replayed,
             is_newer_head: self.is_newer_head,
             is_misshapen: None,
         }
@@ -376,9 +381,13 @@ impl Cx<'_> {
             .clone()
             .or_else(|| spot(rule, self.text?, self.body))
             .filter(|_| is_last);
+        let verdict = match self.is_replayed && needed(rule, Lost::STREAMS) != Lost::NOTHING {
+            true => Verdict::Unsure,
+            false => case.verdict,
+        };
         Some(Finding {
             rule: rule.id,
-            verdict: case.verdict,
+            verdict,
             severity,
             blame: case.blame,
             party: self.party,

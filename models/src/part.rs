@@ -108,7 +108,7 @@ pub(crate) struct Rare {
     /// The latest answers that the party sent, for findings that name two frames.
     pub(crate) answers: Vec<(Key, FrameNo)>,
     /// The latest answers that ended a token's series.
-    pub(crate) token_answers: Vec<(Key, FrameNo)>,
+    pub(crate) token_answers: Vec<(Key, FrameNo, Stream)>,
     /// Answers of the array that is being judged.
     pub(crate) batch_answers: Option<BTreeSet<Key>>,
     /// Own requests whose answer may be unread, in the order of the answers; some may be settled.
@@ -344,7 +344,10 @@ impl Part {
                 self.deep_by(cx, message);
             }
             Kind::Result | Kind::Error => {
-                self.deep_by(cx, message);
+                match self.owed_alike(message.id) {
+                    None => self.deep_by(cx, message),
+                    Some(id) => self.deep_by(cx, &Message { id, ..*message }),
+                }
                 seen |= bit(When::RESPONSE);
                 if message.kind == Kind::Result {
                     seen |= bit(if self.role == Role::Client {
@@ -395,7 +398,10 @@ impl Part {
                 self.deep_toward(cx, message, fact);
             }
             Kind::Result | Kind::Error => {
-                self.deep_toward(cx, message, fact);
+                match self.asked_alike(message.id) {
+                    None => self.deep_toward(cx, message, fact),
+                    Some((id, _)) => self.deep_toward(cx, &Message { id, ..*message }, fact),
+                }
                 self.response_toward(cx, message, fact);
             }
             Kind::Batch => self.batch_toward(cx, message),
