@@ -386,6 +386,12 @@ impl Part {
         }
         self.mark_era(cx, message, false);
         self.flags &= !(flag::LAST_IN_CANCEL | flag::LAST_IN_RACE);
+        let is_opening = message.method == Method::Initialize && self.role == Role::Server;
+        if is_opening && !message.id.is_legal() && !self.opened.is_some() {
+            // Nobody may answer it; that the session was to begin is seen all the same.
+            self.opened = fact;
+            self.told_of_theirs(message);
+        }
         let is_bad = message.conditions.intersects(BAD);
         let unreadable = self.unreadable;
         match message.kind {

@@ -302,6 +302,9 @@ impl Part {
             Used::Never => {}
         }
         if self.is(flag::JOINED) {
+            if let Some(deep) = &mut self.deep {
+                deep.levels.forget();
+            }
             return cx.pass_over(&RESPONSE_UNKNOWN_ID);
         }
         if cx.era != Era::Session && self.answers_notification(cx, id) {

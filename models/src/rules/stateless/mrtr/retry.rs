@@ -152,6 +152,14 @@ pub(super) fn sent(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
     cx.ledger.saw(bit(When::RETRY));
     if retry.state != State::None {
         let state = retry.params.get("requestState");
+        let has_odd = deep
+            .exchanges
+            .iter()
+            .any(|(_, one)| one.state == State::Unclear);
+        if retry.state == State::Unclear && has_odd {
+            // It repeats what it was given.
+            return;
+        }
         if !state.is_some_and(|state| judge_state(part, cx, state)) {
             return;
         }
