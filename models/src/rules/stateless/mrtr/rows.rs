@@ -66,7 +66,6 @@ pub(crate) const MRTR_CAPABILITY_GATE: Rule = Rule {
 pub(crate) const MRTR_STATE_TYPE: Rule = Rule {
     id: "mrtr-state-type",
     side: Side::Both,
-    needs: Needs::Causal,
     source: "2026-07-28 basic/patterns/mrtr (InputRequiredResult)",
     says: "requestState is a string wherever it stands.",
     why: "Only a string comes back byte for byte: of anything else clients change the order, the spacing, the digits.",
