@@ -209,6 +209,13 @@ impl Exchange {
         self.media == Media::Events || self.media == Media::Unknown && self.is(mark::EVENTS)
     }
 
+    /// Whether the answer is a single body of JSON, and has come; that it has none is another matter.
+    pub(crate) fn is_object(&self) -> bool {
+        let is_success = self.status.is_none_or(|status| status < 300);
+        let is_told = mark::BODY_TOLD | mark::FOREIGN | mark::OTHER_SESSION | mark::ASIDE;
+        self.media == Media::Json && self.messages > 0 && is_success && !self.is(is_told)
+    }
+
     pub(crate) fn is_stateless(&self) -> bool {
         self.is(mark::STATELESS)
     }
