@@ -77,6 +77,12 @@ impl Exchanges {
         self.map.get_mut(&stream)
     }
 
+    /// Whether the client ended the session by DELETE.
+    pub(crate) fn is_deleted(&self) -> bool {
+        let dead = self.session.dead;
+        dead.is_some_and(|dead| dead.how == HowDead::Deleted)
+    }
+
     /// Whether the stream goes on with one that broke.
     pub(crate) fn is_resumed(&self, stream: Stream) -> bool {
         let exchange = self.exchange(stream);

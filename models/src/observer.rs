@@ -534,6 +534,11 @@ impl Observer {
                 Severity::Note,
                 "the client closed the session with it open",
             ),
+            _ if self.exchanges.is_deleted() => (
+                Verdict::Unsure,
+                Severity::Note,
+                "the client deleted the session with it open",
+            ),
             _ => (
                 Verdict::Unsure,
                 REQUEST_UNANSWERED.severity,
