@@ -101,7 +101,7 @@ fn find(fault: &Fault, in_scenario: &str, campaign: u64) -> Option<Failing> {
         let mut dice = Dice::new(derive_seed(campaign, index));
         let outcome = run(
             setup.clone(),
-            Monitor::new(),
+            scenario.judge(Some(fault.name)),
             &mut dice,
             &mut choices,
             |judge: &Monitor| target.is_in(judge.findings()),

@@ -376,7 +376,7 @@ impl Case for ScenarioCase {
         let mut chooser = LenientScript::new(&script);
         let outcome = run(
             setup,
-            Monitor::new(),
+            self.scenario.judge(self.fault),
             &mut chooser,
             &mut choices,
             |judge: &Monitor| target.is_in(judge.findings()),

@@ -1,11 +1,15 @@
 //! The small defects that the fault catalogue plants into reference peers; each is looked at where it acts.
 
+use crate::tamper::Tamper;
+
 /// One defect of a peer. [`Defect::None`] is a right peer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Defect {
     /// None: a reference peer.
     #[default]
     None,
+    /// Writes some of its frames wrongly.
+    Writes(Tamper),
     /// Answers `notifications/initialized` with a result.
     AnswersNotification,
     /// Gives every second request the id of the one before.

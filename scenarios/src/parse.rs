@@ -3,8 +3,10 @@
 use std::fmt;
 
 use mcpsim_traces::event::Fault;
-use mcpsim_traces::message::{Capability, Tool};
+use mcpsim_traces::message::{Capability, Revision, Tool};
 
+use crate::errands::is_in;
+use crate::revisions::Revisions;
 use crate::scenario::{Act, PartyRole, Scenario, Step, Transport};
 use crate::shape::SCENARIO;
 use crate::tag::PORTS_MAX;
@@ -158,6 +160,10 @@ impl Scenario {
                 );
                 return wrong(&here(member), message);
             }
+            if role == PartyRole::Gateway && party.revisions.is_stateless_too() {
+                let message = "a gateway has sessions, and 2026-07-28 has none";
+                return wrong(&here("revisions"), message);
+            }
             if party.window == 0 {
                 return wrong(&here("window"), "a window of 0 lets no step begin");
             }
@@ -248,7 +254,8 @@ impl Scenario {
                 let is_cancelled = step.timeout_ms.is_some()
                     || step.cancel_soon
                     || step.cancel_after_progress.is_some();
-                timers || is_cancelled || !step.is_request()
+                // A subscription stays open beside the window.
+                timers || is_cancelled || !step.is_request() || step.act == Act::Listen
             };
             let leaving = steps.iter().filter(leaves).count();
             let open = (party.window as usize).min(steps.len());
@@ -352,8 +359,11 @@ impl Scenario {
             if steps.len() > STEPS_MAX {
                 return wrong(&here, format!("a workload has at most {STEPS_MAX} steps"));
             }
+            let speaks = party.map(|party| party.revisions).unwrap_or_default();
             for (at, step) in steps.iter().enumerate() {
-                if let Some((member, message)) = check_step(step, &steps[..at]) {
+                let wrong_here =
+                    check_step(step, &steps[..at]).or_else(|| check_revision(step, speaks));
+                if let Some((member, message)) = wrong_here {
                     return wrong(
                         &[key("workload"), key(name), Place::At(at), key(member)],
                         message,
@@ -419,12 +429,40 @@ impl Scenario {
     }
 }
 
+/// What no revision of the client has, by member.
+fn check_revision(step: &Step, speaks: Revisions) -> Option<(&'static str, String)> {
+    let spoken = || {
+        let dates: Vec<&str> = speaks.iter().map(Revision::as_str).collect();
+        dates.join(", ")
+    };
+    if !speaks.iter().any(|revision| is_in(step.act, revision)) {
+        let message = format!(
+            "there is no such thing in {}, which the client speaks",
+            spoken()
+        );
+        return Some(("do", message));
+    }
+    if step.task && !speaks.has(Revision::V2025_11_25) {
+        let message = format!(
+            "2025-11-25 alone has tasks that a client asks for; this one speaks {}",
+            spoken()
+        );
+        return Some(("task", message));
+    }
+    None
+}
+
 /// What is wrong with a step, by member.
 fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
     let call = step.act == Act::Call;
     let misplaced = [
         ("tool", step.tool != Tool::None && !call, "a call"),
-        ("n", step.n != 0 && !call, "a call"),
+        (
+            "n",
+            step.n != 0 && !step.act.is_numbered(),
+            "a step that picks one of several",
+        ),
+        ("task", step.task && !call, "a call"),
         ("progress", step.progress && !call, "a call"),
         (
             "timeout_ms",
@@ -443,8 +481,8 @@ fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
         ),
         (
             "of",
-            step.of.is_some() && step.act != Act::Cancel,
-            "a cancel",
+            step.of.is_some() && !matches!(step.act, Act::Cancel | Act::CancelTask | Act::Listen),
+            "a step that is about an earlier one",
         ),
     ];
     if let Some((member, _, owner)) = misplaced.iter().find(|(_, wrong, _)| *wrong) {
@@ -464,6 +502,21 @@ fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
     }
     if step.cancel_after_progress == Some(0) {
         return Some(("cancel_after_progress", "0 reports never come".to_owned()));
+    }
+    if matches!(step.act, Act::CancelTask | Act::Listen) {
+        let target = step.of.map(|of| usize::from(of).checked_sub(1));
+        match target.map(|at| at.and_then(|at| before.get(at))) {
+            Some(Some(target)) if target.act == Act::Call => {}
+            None if step.act == Act::Listen => {}
+            None => {
+                let message = "it needs `of`: the number of the step that begins the task, from 1";
+                return Some(("of", message.to_owned()));
+            }
+            Some(_) => {
+                let message = "the step that begins the task must be an earlier call";
+                return Some(("of", message.to_owned()));
+            }
+        }
     }
     if step.act == Act::Cancel {
         let target = step.of.and_then(|of| usize::from(of).checked_sub(1));

@@ -28,6 +28,7 @@ const COUNT: Shape = Whole(0, u32::MAX as i64);
 const PARTY: Shape = Object(&[
     ("name", Text),
     ("role", Text),
+    ("revisions", List("a revision", &Text)),
     ("capabilities", List("a capability", &Text)),
     ("window", COUNT),
     ("first_id", Whole(i64::MIN, i64::MAX)),
@@ -58,6 +59,7 @@ const STEP: Shape = Object(&[
     ("cancel_after_progress", COUNT),
     ("cancel_soon", Flag),
     ("of", Whole(0, u16::MAX as i64)),
+    ("task", Flag),
 ]);
 
 const FAULTS: Shape = Object(&[

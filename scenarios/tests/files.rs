@@ -61,7 +61,7 @@ fn unknown_names_are_placed_and_the_nearest_is_offered() {
         "\"tool\": \"count\"",
         "\"tool\": \"cuont\"",
         "10:30: unknown tool `cuont`; did you mean `count`? known here: \
-         echo, slow, count, ask, confirm, look, fail",
+         echo, slow, count, ask, confirm, look, fail, touch, log, link",
     );
     check(
         "\"n\": 2",

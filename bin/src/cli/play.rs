@@ -242,7 +242,7 @@ impl Play {
     ) -> Outcome {
         run(
             self.setup.clone(),
-            Monitor::new(),
+            self.scenario.judge(self.fault),
             chooser,
             sink,
             |judge: &Monitor| {
