@@ -11,6 +11,8 @@ pub mod peer;
 mod plan;
 mod play;
 pub mod scenario;
+mod schema;
+mod sense;
 mod server;
 mod session;
 mod shape;
@@ -23,3 +25,4 @@ pub use parse::{COUNT_MAX, Mistake, PARTIES_MAX, Place, STEPS_MAX, ScenarioError
 pub use peer::Peer;
 pub use play::{PlayError, play, play_until};
 pub use scenario::Scenario;
+pub use schema::scenario_schema;

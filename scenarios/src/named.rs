@@ -6,6 +6,7 @@ use mcpsim_traces::message::{Capabilities, Tool};
 
 use crate::scenario::{
     Act, Beyond, Bounds, Faults, Ids, Link, Party, PartyRole, Routing, Scenario, Step, Transport,
+    Unkept,
 };
 
 /// All named scenarios.
@@ -483,6 +484,7 @@ fn pair(name: &str, about: &str, kind: Transport, window: u32, steps: Vec<Step>)
     let mut client = Party::plain("client", PartyRole::Client);
     client.window = window;
     Scenario {
+        schema: Unkept,
         name: name.to_owned(),
         about: about.to_owned(),
         parties: vec![client, Party::plain("server", PartyRole::Server)],
