@@ -103,8 +103,10 @@ fn entries<M: SerializeMap>(shape: &Shape, map: &mut M) -> Result<(), M::Error> 
             map.serialize_entry("type", "array")?;
             map.serialize_entry("items", &Of(elements.shape))?;
             map.serialize_entry("minItems", &elements.least)?;
-            map.serialize_entry("maxItems", &elements.most)?;
-            map.serialize_entry("uniqueItems", &elements.are_distinct)
+            if elements.are_distinct {
+                return map.serialize_entry("uniqueItems", &true);
+            }
+            map.serialize_entry("maxItems", &elements.most)
         }
         Shape::Object(members) => {
             let required = members

@@ -147,7 +147,8 @@ const PARTY: Shape = Object(&[
             most: Capability::ALL.len(),
             are_distinct: true,
         }),
-        "What it declares in the handshake, a gateway toward its servers; left out, a server declares `tools`, the others `roots`, `roots.listChanged`, `sampling` and `elicitation`.",
+        "What it declares in the handshake, a gateway toward its servers; left out, a server declares \
+            `tools`, the others `roots`, `roots.listChanged`, `sampling` and `elicitation`.",
     ),
     row(
         "window",
@@ -166,7 +167,8 @@ const PARTY: Shape = Object(&[
         "hesitates",
         Or("true"),
         Flag,
-        "Whether it lets others move between taking an id and sending, before `notifications/initialized`, between reports, and before answers.",
+        "Whether it lets others move between taking an id and sending, before `notifications/initialized`, \
+            between reports, and before answers.",
     ),
     row(
         "closes",
@@ -241,7 +243,8 @@ const LINK: Shape = Object(&[
         "capacity",
         Free,
         Counted(U32_MAX, NO_ROOM),
-        "Pipe: how many frames it holds in each direction before its writer is blocked; left out, as many as the workload needs, and at least 64.",
+        "Pipe: how many frames it holds in each direction before its writer is blocked; left out, as many as the \
+            workload needs, and at least 64.",
     ),
     row(
         "beyond",
