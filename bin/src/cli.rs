@@ -4,6 +4,7 @@ mod args;
 mod campaign;
 mod check;
 mod convert;
+mod coverage;
 mod evidence;
 mod explain;
 mod failures;
@@ -18,6 +19,7 @@ mod progress;
 mod replay;
 mod report;
 mod run;
+mod schema;
 mod seed;
 mod show;
 mod shrink;
@@ -62,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Show(args) => show::show(args),
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args),
+        Command::Schema(args) => schema::schema(args),
     };
     ended(outcome, cli.command.format())
 }

@@ -9,6 +9,7 @@ use mcpsim_traces::lost::Lost;
 use mcpsim_traces::message::{Kind, Revision};
 use mcpsim_traces::tape::Value;
 
+use crate::coverage::Reached;
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
 use crate::rules::lost::needed;
 use crate::rules::{Category, Rule, When, rule, rules};
@@ -85,6 +86,8 @@ pub(crate) struct Ledger {
     counts: BTreeMap<&'static str, Counts>,
     /// What was seen: one bit for each [`When`].
     seen: Seen,
+    /// What else was: messages, and how far each end's session came.
+    pub(crate) reached: Reached,
     per_rule_max: u32,
     /// Schemas that were announced, for both sides.
     pub(crate) schemas: Schemas,
@@ -101,6 +104,7 @@ impl Ledger {
             held: vec![],
             counts: BTreeMap::new(),
             seen: Seen::default(),
+            reached: Reached::default(),
             per_rule_max,
             schemas: Schemas::default(),
             unread: Unread::default(),
@@ -179,6 +183,31 @@ impl Ledger {
         }
     }
 
+    /// All that was reached.
+    pub(crate) fn reached(&self) -> Reached {
+        let mut reached = self.reached;
+        reached.triggers(self.seen);
+        reached
+    }
+
+    /// Rules that were broken, or that could not be told.
+    pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, Outcome)> {
+        let found = self
+            .counts
+            .iter()
+            .map(|(&rule, counts)| match counts.broken {
+                0 => (rule, Outcome::Unsure),
+                _ => (rule, Outcome::Broken),
+            });
+        // Seldom anything at all: only then every rule is asked.
+        let is_hidden = self.unread.count > 0 || !self.passed_over.is_empty();
+        let asked = if is_hidden { rules() } else { &[] };
+        let hidden = asked.iter().filter(|rule| {
+            !self.counts.contains_key(rule.id) && self.outcome(rule) == Outcome::Unsure
+        });
+        found.chain(hidden.map(|rule| (rule.id, Outcome::Unsure)))
+    }
+
     pub(crate) fn summary(&self) -> Summary {
         Summary::of(rules().iter().map(|rule| self.outcome(rule)))
     }
@@ -189,6 +218,10 @@ impl Ledger {
 pub(crate) struct Seen([u64; When::WORDS]);
 
 impl Seen {
+    pub(crate) const fn words(self) -> [u64; When::WORDS] {
+        self.0
+    }
+
     #[inline]
     pub(crate) const fn has(self, when: When) -> bool {
         self.0[when.0 as usize / 64] >> (when.0 % 64) & 1 == 1

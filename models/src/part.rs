@@ -371,6 +371,11 @@ impl Part {
             seen |= stateless_bits(message.kind);
         }
         cx.ledger.saw(seen);
+        if matches!(message.kind, Kind::Request | Kind::Notification) {
+            let revision = self.revision_of(cx.era, true);
+            let reached = &mut cx.ledger.reached;
+            reached.message(self.role, message.kind, message.method, revision);
+        }
         if !cx.ledger.held.is_empty() {
             self.keep_held(cx.ledger);
         }

@@ -38,6 +38,7 @@ pub(crate) fn needed(act: Act, revision: Revision) -> Option<Capability> {
         Act::Complete => Some(Capability::Completions),
         Act::SetLevel => Some(Capability::Logging),
         Act::ListTasks => Some(Capability::TasksList),
+        Act::CancelTask if revision == Revision::V2026_07_28 => Some(Capability::Tasks),
         Act::CancelTask => Some(Capability::TasksCancel),
         Act::Ping | Act::Discover | Act::Listen | Act::RootsChanged | Act::Cancel | Act::Batch => {
             None

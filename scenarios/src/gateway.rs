@@ -465,7 +465,7 @@ impl Gateway {
 }
 
 /// What a gateway declares toward clients; its plan says what it declares toward servers.
-const AS_SERVER: Capabilities = Capabilities::of(&[Capability::Tools]);
+pub(crate) const AS_SERVER: Capabilities = Capabilities::of(&[Capability::Tools]);
 
 impl Actor for Gateway {
     fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>) {

@@ -8,7 +8,10 @@ use mcpsim_traces::message::{Capability, Revision, Tool};
 use crate::errands::is_in;
 use crate::revisions::Revisions;
 use crate::scenario::{Act, PartyRole, Scenario, Step, Transport};
-use crate::shape::SCENARIO;
+use crate::shape::{
+    NAMELESS, NAMELESS_PARTY, NO_REPORTS, NO_ROOM, NO_STEPS, NO_TARGET, NO_TIME, NO_WINDOW,
+    SCENARIO,
+};
 use crate::tag::PORTS_MAX;
 
 /// The most parties that a scenario can have.
@@ -104,12 +107,13 @@ impl Scenario {
         self.check_links()?;
         self.check_ends()?;
         self.check_workload()?;
-        self.check_limits()
+        self.check_limits()?;
+        self.check_sense()
     }
 
     fn check_parties(&self) -> Result<(), Mistake> {
         if self.name.is_empty() {
-            return wrong(&[key("name")], "a scenario needs a name");
+            return wrong(&[key("name")], NAMELESS);
         }
         if self.parties.is_empty() || self.parties.len() > PARTIES_MAX {
             return wrong(
@@ -120,7 +124,7 @@ impl Scenario {
         for (at, party) in self.parties.iter().enumerate() {
             let here = |member: &str| [key("parties"), Place::At(at), key(member)];
             if party.name.is_empty() {
-                return wrong(&here("name"), "a party needs a name");
+                return wrong(&here("name"), NAMELESS_PARTY);
             }
             if self.parties[..at]
                 .iter()
@@ -165,13 +169,10 @@ impl Scenario {
                 return wrong(&here("revisions"), message);
             }
             if party.window == 0 {
-                return wrong(&here("window"), "a window of 0 lets no step begin");
+                return wrong(&here("window"), NO_WINDOW);
             }
             if party.timeout_ms == 0 {
-                return wrong(
-                    &here("timeout_ms"),
-                    "a time-out of 0 gives no answer a chance",
-                );
+                return wrong(&here("timeout_ms"), NO_TIME);
             }
             if let Some(orphan) = orphan(party.declared()) {
                 let message = format!("`{}` needs the capability above it", orphan.as_str());
@@ -210,10 +211,7 @@ impl Scenario {
                 return wrong(&here("server"), "a party cannot be linked with itself");
             }
             if link.capacity == Some(0) {
-                return wrong(
-                    &here("capacity"),
-                    "a pipe that holds no frame blocks for ever",
-                );
+                return wrong(&here("capacity"), NO_ROOM);
             }
             let least = self.least_capacity();
             if let Some(capacity) = link.capacity
@@ -385,10 +383,7 @@ impl Scenario {
     fn check_limits(&self) -> Result<(), Mistake> {
         let bounds = &self.bounds;
         if bounds.steps_max == 0 {
-            return wrong(
-                &[key("bounds"), key("steps_max")],
-                "a run of 0 steps shows nothing",
-            );
+            return wrong(&[key("bounds"), key("steps_max")], NO_STEPS);
         }
         let http = self.links.iter().any(|link| link.kind == Transport::Http);
         let drop = http || self.links.iter().any(|link| link.beyond.drop);
@@ -495,13 +490,10 @@ fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
         return Some(("n", format!("`count` counts to {COUNT_MAX} at most")));
     }
     if step.timeout_ms == Some(0) {
-        return Some((
-            "timeout_ms",
-            "a time-out of 0 gives no answer a chance".to_owned(),
-        ));
+        return Some(("timeout_ms", NO_TIME.to_owned()));
     }
     if step.cancel_after_progress == Some(0) {
-        return Some(("cancel_after_progress", "0 reports never come".to_owned()));
+        return Some(("cancel_after_progress", NO_REPORTS.to_owned()));
     }
     if matches!(step.act, Act::CancelTask | Act::Listen) {
         let target = step.of.map(|of| usize::from(of).checked_sub(1));
@@ -522,10 +514,7 @@ fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
         let target = step.of.and_then(|of| usize::from(of).checked_sub(1));
         match target.map(|at| before.get(at)) {
             None => {
-                return Some((
-                    "of",
-                    "a cancel needs `of`: the number of an earlier step, from 1".to_owned(),
-                ));
+                return Some(("of", NO_TARGET.to_owned()));
             }
             Some(None) => {
                 return Some(("of", "the step to cancel must be an earlier one".to_owned()));
@@ -555,11 +544,11 @@ fn orphan(set: mcpsim_traces::message::Capabilities) -> Option<Capability> {
     })
 }
 
-fn key(name: &str) -> Place {
+pub(crate) fn key(name: &str) -> Place {
     Place::Key(name.to_owned())
 }
 
-fn wrong(path: &[Place], message: impl Into<String>) -> Result<(), Mistake> {
+pub(crate) fn wrong(path: &[Place], message: impl Into<String>) -> Result<(), Mistake> {
     Err(Mistake {
         path: path.to_vec(),
         message: message.into(),

@@ -19,6 +19,9 @@ use crate::session::End;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
+    /// Where an editor finds the schema of the file.
+    #[serde(rename = "$schema", default, skip_serializing)]
+    pub schema: Unkept,
     /// A short name, for commands and files.
     pub name: String,
     /// One sentence on what it shows.
@@ -37,6 +40,16 @@ pub struct Scenario {
     /// Where a run ends at the latest.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bounds: Bounds,
+}
+
+/// What may stand in a file and is neither looked at nor kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unkept;
+
+impl<'de> Deserialize<'de> for Unkept {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Unkept, D::Error> {
+        serde::de::IgnoredAny::deserialize(from).map(|_| Unkept)
+    }
 }
 
 /// What a party is.
@@ -191,14 +204,33 @@ pub struct Faults {
 
 /// Where a run ends at the latest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "WrittenBounds")]
 pub struct Bounds {
     /// After so many steps a run is given up as unfinished.
-    #[serde(default = "steps_max")]
     pub steps_max: u32,
     /// After so many steps no more faults happen.
-    #[serde(default = "hostile_steps")]
     pub hostile_steps: u32,
+}
+
+/// The bounds as a file has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenBounds {
+    #[serde(default = "steps_max")]
+    steps_max: u32,
+    hostile_steps: Option<u32>,
+}
+
+impl From<WrittenBounds> for Bounds {
+    fn from(written: WrittenBounds) -> Bounds {
+        let steps_max = written.steps_max;
+        Bounds {
+            steps_max,
+            hostile_steps: written
+                .hostile_steps
+                .unwrap_or(hostile_steps().min(steps_max)),
+        }
+    }
 }
 
 impl Default for Bounds {

@@ -41,6 +41,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// What a rule says, why it exists, how it is broken and how it is kept
     Explain(ExplainArgs),
+    /// The JSON Schema of scenario files, from which editors complete them
+    Schema(SchemaArgs),
 }
 
 impl Command {
@@ -55,6 +57,7 @@ impl Command {
             Command::Show(args) => args.format,
             Command::List(args) => args.format,
             Command::Explain(args) => args.format,
+            Command::Schema(args) => args.format,
         }
     }
 }
@@ -149,6 +152,9 @@ pub(crate) struct RunArgs {
     /// Keep the trace of a single run, even when nothing is found
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Write what was reached as JSON: each rule, method, state and transition with the first run that did
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coverage: Option<PathBuf>,
     /// Go on where an interrupted campaign of the same scenario stopped
     #[arg(long, conflicts_with = "record")]
     pub(crate) resume: bool,
@@ -362,6 +368,20 @@ pub(crate) struct ListArgs {
 pub(crate) struct ExplainArgs {
     /// The rule's id, or that of a duty that is not judged
     pub(crate) rule: String,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
+    pub(crate) format: Format,
+}
+
+/// `mcpsim schema`
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {
+    /// The form of files: scenario
+    #[arg(value_name = "FORM")]
+    pub(crate) of: String,
+    /// Where it goes [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,

@@ -13,7 +13,7 @@ use crate::scenarios::peer::Peer;
 use crate::scenarios::scenario::PartyRole as Role;
 use crate::scenarios::{Scenario, ScenarioCase, fault, faults, scenario, scenarios};
 use crate::sim::choose::{Chooser, LenientScript};
-use crate::sim::run::{Outcome, run};
+use crate::sim::run::{Outcome, run_seen};
 use crate::sim::setup::Setup;
 use crate::sim::shrink::Target;
 use crate::traces::event::{Choice, Nothing, Sink};
@@ -240,7 +240,17 @@ impl Play {
         chooser: &mut impl Chooser,
         sink: &mut (impl Sink + ?Sized),
     ) -> Outcome {
-        run(
+        self.run_seen(chooser, sink, |_| {})
+    }
+
+    /// The same, and shows the judge at the end.
+    pub(crate) fn run_seen(
+        &self,
+        chooser: &mut impl Chooser,
+        sink: &mut (impl Sink + ?Sized),
+        see: impl FnOnce(&Monitor),
+    ) -> Outcome {
+        run_seen(
             self.setup.clone(),
             self.scenario.judge(self.fault),
             chooser,
@@ -254,6 +264,7 @@ impl Play {
                     }),
                 }
             },
+            see,
         )
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{FailOn, Format, RunArgs};
 use super::campaign::{Plan, Swept, sweep};
+use super::coverage::{Campaign, CoverageSummary, write_report};
 use super::failures::{Failed, first_failure, record, save_and_shrink};
 use super::interrupt;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
@@ -12,7 +13,7 @@ use super::play::{Play, Stop};
 use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
 use super::store::write_whole;
-use crate::models::rule;
+use crate::models::{Coverage, Monitor, rule};
 use crate::scenarios::fault;
 use crate::sim::choose::Dice;
 use crate::sim::shrink::Target;
@@ -74,8 +75,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
     };
     let stop = interrupt::flag()?;
     let unfinished = AtomicU64::new(0);
-    let swept = sweep(&plan, stop, |seed| {
-        let outcome = play.run(&mut Dice::new(seed), &mut Nothing);
+    let (swept, kept) = sweep(&plan, stop, |run, reached: &mut Coverage| {
+        let see = |judge: &Monitor| reached.add(run.index, judge);
+        let outcome = play.run_seen(&mut Dice::new(run.seed), &mut Nothing, see);
         if outcome.ended.end == RunEnd::Unfinished {
             unfinished.fetch_add(1, Ordering::Relaxed);
         }
@@ -85,13 +87,25 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         })
     });
     let groups = progress.groups(&swept);
-    progress.save(&swept)?;
+    let coverage = progress.coverage(&swept, &kept);
+    progress.save(&swept, &coverage)?;
     if swept.next == plan.runs.start && groups.is_empty() && !stop.load(Ordering::Relaxed) {
         return Err(Failure::new(
             "the time was up before the first run: nothing was judged",
         ));
     }
-    let outcome = finish(args, &play, seed, &swept, &groups, stop)?;
+    if let Some(path) = &args.coverage {
+        let campaign = Campaign {
+            scenario: play.name(),
+            fault: play.fault(),
+            seed,
+            runs: swept.next,
+            complete: !swept.cut_short,
+        };
+        write_report(path, &campaign, &coverage)?;
+    }
+    let coverage = CoverageSummary::new(&coverage);
+    let outcome = finish(args, &play, seed, &swept, &groups, coverage, stop)?;
     let unfinished = unfinished.into_inner();
     // Without a failure every run was played, so that the number does not depend on the threads.
     if unfinished > 0 && groups.is_empty() {
@@ -144,8 +158,12 @@ fn finish(
     seed: u64,
     swept: &Swept<Target>,
     groups: &[Group],
+    coverage: CoverageSummary,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    if args.format == Format::Text {
+        print(&coverage.lines(swept.next))?;
+    }
     let complete = !swept.cut_short;
     let mut failures = vec![];
     for group in groups {
@@ -171,6 +189,7 @@ fn finish(
             fault: play.fault().map(str::to_owned),
             runs: swept.next,
             complete,
+            coverage,
             failures: failures.iter().map(Failed::report).collect(),
         })?)?,
         Format::Text => print(&closing(swept, &failures, complete, interrupted))?,

@@ -162,6 +162,9 @@ impl Part {
         if request.method == Method::Initialize {
             self.initialize_answered(cx, message);
         }
+        let revision = self.revision_of(cx.era, true);
+        let reached = &mut cx.ledger.reached;
+        reached.message(self.role, message.kind, request.method, revision);
         if is_bad || request.flags & open::STATELESS != 0 {
             return;
         }
