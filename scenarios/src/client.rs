@@ -26,6 +26,9 @@ use crate::tag::{Tag, What};
 /// What a hostile client sends as a top-level array: one request, whose answer nobody needs.
 pub(crate) const BATCH: &[u8] = br#"[{"jsonrpc":"2.0","id":"in-a-batch","method":"ping"}]"#;
 
+/// What a hostile client sends that is no JSON: a request that stops in the middle.
+pub(crate) const GARBAGE: &[u8] = br#"{"jsonrpc":"2.0","id":"cut","method":"pi"#;
+
 /// A client with one session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Client {
@@ -145,6 +148,10 @@ impl Client {
         let result = member(raw, "result");
         let versions = result.get("supportedVersions").and_then(Value::as_array);
         let newest = Value::from(Revision::V2026_07_28.as_str());
+        let is_expected = message.number == METHOD_NOT_FOUND;
+        if self.plan.defect == Defect::FallsBackOnOneCode && !is_expected {
+            return self.leave(out);
+        }
         if message.kind == Kind::Result && versions.is_some_and(|all| all.contains(&newest)) {
             self.session.phase = Phase::Ready;
             self.session.other = declared(message, &result);
@@ -296,6 +303,10 @@ impl Client {
             Act::Batch => {
                 let slips = &["batch-not-in-revision"];
                 out.send_raw(self.session.port, BATCH, Route::Usual, slips);
+            }
+            Act::Garbage => {
+                let slips = &["unparsable-message"];
+                out.send_raw(self.session.port, GARBAGE, Route::Usual, slips);
             }
             _ => self.begin_request(number, &step, out),
         }
@@ -536,6 +547,14 @@ impl Actor for Client {
                 stream,
                 ..
             } => {
+                let waits = !self.session.asked.is_empty() && self.session.phase == Phase::Ready;
+                if self.plan.defect == Defect::TakesAnyFrame
+                    && waits
+                    && !message.kind.is_response()
+                {
+                    self.session.forget(0, out);
+                    return self.go_on(out);
+                }
                 let heard = self.session.hear(&self.plan, message, stream, out);
                 self.heard(heard, message, raw, out);
             }

@@ -38,6 +38,7 @@ pub(crate) fn needed(act: Act, revision: Revision) -> Option<Capability> {
         Act::Complete => Some(Capability::Completions),
         Act::SetLevel => Some(Capability::Logging),
         Act::ListTasks => Some(Capability::TasksList),
+        Act::GetTask => Some(Capability::Tasks),
         Act::CancelTask if revision == Revision::V2026_07_28 => Some(Capability::Tasks),
         Act::CancelTask => Some(Capability::TasksCancel),
         Act::Ping | Act::Discover | Act::Listen | Act::RootsChanged | Act::Cancel | Act::Batch => {
@@ -54,7 +55,7 @@ pub(crate) fn is_in(act: Act, revision: Revision) -> bool {
             !is_stateless
         }
         Act::ListTasks => revision == Revision::V2025_11_25,
-        Act::CancelTask => revision >= Revision::V2025_11_25,
+        Act::CancelTask | Act::GetTask => revision >= Revision::V2025_11_25,
         Act::Discover | Act::Listen => is_stateless,
         _ => true,
     }
@@ -129,6 +130,7 @@ pub(crate) fn first(
             with(Method::LoggingSetLevel, format!("\"level\":\"{level}\""))
         }
         Act::ListTasks => request(Method::TasksList).into(),
+        Act::GetTask => poll(&crate::tasks::id(n.try_into().unwrap_or(u16::MAX))),
         Act::CancelTask => with(Method::TasksCancel, format!("\"taskId\":\"{}\"", task?)),
         Act::Discover => request(Method::ServerDiscover).into(),
         Act::Listen => {
@@ -142,7 +144,7 @@ pub(crate) fn first(
                 ),
             )
         }
-        Act::RootsChanged | Act::Cancel | Act::Batch => return None,
+        Act::RootsChanged | Act::Cancel | Act::Garbage | Act::Batch => return None,
     })
 }
 
@@ -169,11 +171,13 @@ pub(crate) fn next(
     match asked {
         Method::ResourcesList | Method::ResourcesTemplatesList | Method::PromptsList => {
             match result.get("nextCursor") {
-                Some(cursor) => {
+                // What is no string is no cursor, and there is nothing to go on with.
+                Some(Value::String(cursor)) => {
+                    let cursor = Value::from(cursor.as_str());
                     let message = Message::request(asked, Key::ABSENT).with_params();
                     Next::Ask(Letter::with(message, format!("\"cursor\":{cursor}")))
                 }
-                None => Next::Done,
+                _ => Next::Done,
             }
         }
         Method::ToolsCall if message.shape == Shape::Task => {
@@ -187,6 +191,7 @@ pub(crate) fn next(
             (Some("task"), Some(id)) => Next::Wait(id.to_owned()),
             _ => Next::Done,
         },
+        Method::TasksGet if step.act == Act::GetTask => Next::Done,
         Method::TasksGet => {
             let Some(id) = text("taskId") else {
                 return Next::Done;

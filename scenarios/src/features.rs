@@ -8,6 +8,7 @@ use mcpsim_traces::message::{Capability, Message, Method, Revision, Shape};
 use mcpsim_traces::render::Body;
 use serde_json::Value;
 
+use crate::defect::Defect;
 use crate::dress::declaration;
 use crate::library;
 use crate::plan::Plan;
@@ -343,13 +344,13 @@ pub(crate) fn changed(session: &mut Session, plan: &Plan, at: u32, out: &mut Out
     ];
     let updated = format!("\"uri\":\"{}\"", library::uri(at));
     if session.agreed.is_some_and(Revision::has_handshake) {
-        if session.features.watched.contains(&at) {
+        if session.features.watched.contains(&at) || plan.defect == Defect::TellsAll {
             let message = Message::notification(Method::ResourcesUpdated).with_params();
             let body = Some(Body::of(updated.as_str()));
             session.transmit(plan, message, body, Method::None, Route::Usual, out);
         }
         for (method, needed) in lists {
-            if plan.capabilities.has(needed) {
+            if plan.capabilities.has(needed) || plan.defect == Defect::TellsUndeclared {
                 let message = Message::notification(method);
                 session.transmit(plan, message, None, Method::None, Route::Usual, out);
             }
@@ -399,9 +400,11 @@ pub(crate) fn log(
                 .and_then(|level| library::LEVELS.iter().position(|other| *other == level));
             match level {
                 Some(level) => level,
+                None if plan.defect == Defect::LogsUnasked => 0,
                 None => return,
             }
         }
+        _ if plan.defect == Defect::LogsAnyLevel => 0,
         _ => usize::from(session.features.level.unwrap_or(0)),
     };
     let route = session.route(owed);

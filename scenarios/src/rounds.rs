@@ -25,7 +25,10 @@ pub(crate) fn declared(raw: Option<&[u8]>) -> Value {
 
 /// The id under which a user visits an address.
 pub(crate) fn visit(owed: &Owed) -> String {
-    format!("visit-{}", owed.value)
+    match owed.id.as_integer() {
+        Some(number) => format!("visit-{number}"),
+        None => format!("visit-{}-{}", owed.origin.party.0, owed.origin.step),
+    }
 }
 
 /// The address that a user is sent to, as 2025-11-25 has it.

@@ -258,6 +258,8 @@ pub enum Act {
     Cancel,
     /// Sends a top-level array. Where the revision forbids that, it does so on purpose, and marked.
     Batch,
+    /// Sends a frame that stops in the middle: on purpose, and marked so.
+    Garbage,
     /// Reads the list of resources, page by page.
     ListResources,
     /// Reads the list of resource templates.
@@ -276,6 +278,8 @@ pub enum Act {
     Complete,
     /// Sets the least severe level of log messages, from 0 (`debug`) to 7 (`emergency`).
     SetLevel,
+    /// Asks how far task `n` has come, whether there is one or not.
+    GetTask,
     /// Reads the list of tasks.
     ListTasks,
     /// Cancels the task that an earlier step has begun.
@@ -298,6 +302,7 @@ impl Act {
                 | Act::GetPrompt
                 | Act::Complete
                 | Act::SetLevel
+                | Act::GetTask
                 | Act::Listen
         )
     }
@@ -363,7 +368,10 @@ impl Step {
 
     /// Whether the step sends a request.
     pub const fn is_request(&self) -> bool {
-        !matches!(self.act, Act::RootsChanged | Act::Cancel | Act::Batch)
+        !matches!(
+            self.act,
+            Act::RootsChanged | Act::Cancel | Act::Batch | Act::Garbage
+        )
     }
 }
 

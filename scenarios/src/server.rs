@@ -72,7 +72,8 @@ impl Server {
     /// 2025-03-26 has arrays of frames: each member is taken as if it had come alone.
     fn serve_batch(&mut self, port: Port, raw: Option<&[u8]>, stream: Stream, out: &mut Out<'_>) {
         let session = &self.sessions[usize::from(port.0)];
-        if session.agreed != Some(Revision::V2025_03_26) {
+        let is_known = session.agreed == Some(Revision::V2025_03_26);
+        if !is_known || self.plan.defect == Defect::IgnoresBatch {
             return;
         }
         let members = raw.and_then(|raw| serde_json::from_slice::<Vec<Value>>(raw).ok());
@@ -90,6 +91,16 @@ impl Server {
         let plan = &self.plan;
         let session = &mut self.sessions[usize::from(port.0)];
         let is_stateless = owed.revision == Revision::V2026_07_28;
+        let dies = match plan.defect {
+            Defect::DiesOnProbe => {
+                session.phase == Phase::Fresh && owed.method != Method::Initialize
+            }
+            Defect::DiesOnSecondClient => owed.method == Method::Initialize && port != Port(0),
+            _ => false,
+        };
+        if dies {
+            return out.exit();
+        }
         match owed.method {
             Method::Initialize => greet(session, plan, &owed, plan.capabilities, out),
             _ if is_unsupported(plan, &owed) => {
@@ -145,10 +156,14 @@ impl Server {
                 }
             }
             Tool::Ask | Tool::Confirm | Tool::Look | Tool::Link => {
-                if owed.revision == Revision::V2026_07_28 {
+                let outright = plan.defect == Defect::AsksOutright;
+                if owed.revision == Revision::V2026_07_28 && !outright {
                     let letter = rounds::next(&owed, raw);
                     session.answer(plan, &owed, letter, out);
-                } else if session.phase == Phase::Ready || plan.defect == Defect::AsksTooEarly {
+                } else if session.phase == Phase::Ready
+                    || plan.defect == Defect::AsksTooEarly
+                    || outright
+                {
                     self.ask_client(port, owed, out);
                 } else {
                     // The client may not be asked anything before it says that it is ready.
@@ -168,7 +183,8 @@ impl Server {
             Tool::Link => (Method::ElicitationCreate, Capability::ElicitationUrl),
             _ => (Method::RootsList, Capability::Roots),
         };
-        let unguarded = plan.defect == Defect::AsksUndeclaredSampling && owed.tool == Tool::Ask;
+        let unguarded = plan.defect == Defect::AsksUndeclaredSampling && owed.tool == Tool::Ask
+            || plan.defect == Defect::AsksOutright;
         let known = dress::known_in(session.other, owed.revision);
         if !known.has(needed) && !unguarded {
             return session.answer(plan, &owed, failure(&owed), out);
@@ -405,6 +421,7 @@ fn becomes_task(plan: &Plan, owed: &Owed, raw: Option<&[u8]>) -> bool {
                 .get("extensions")
                 .and_then(|extensions| extensions.get(dress::TASKS))
                 .is_some();
+            let knows = knows || plan.defect == Defect::MakesTasksUnasked;
             knows && (owed.tool == Tool::Slow || declared.get("elicitation").is_some())
         }
         _ => false,

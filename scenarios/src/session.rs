@@ -451,6 +451,9 @@ impl Session {
         let asked = self.asked.remove(at);
         self.untime(&asked, out);
         out.caused_by(asked.origin);
+        if let (Defect::FreesCancelledId, Some(number)) = (plan.defect, asked.id.as_integer()) {
+            self.next_id = number;
+        }
         if !(self.http && self.agreed == Some(Revision::V2026_07_28)) {
             let cancelled = Message::cancelled(asked.id);
             self.transmit(plan, cancelled, None, Method::None, route, out);
@@ -517,7 +520,10 @@ impl Session {
             message.conditions.insert(Condition::ResultAndError);
             message.number = INTERNAL_ERROR;
         }
-        let route = self.route(owed);
+        let route = match plan.defect {
+            Defect::AnswersOnStandingStream if owed.method == Method::ToolsCall => Route::Usual,
+            _ => self.route(owed),
+        };
         let body = dress::answer(owed, &message, body);
         if plan.defect == Defect::AnswersTwice && owed.method == Method::ToolsCall {
             self.transmit(plan, message, body.clone(), owed.method, route, out);
@@ -595,6 +601,17 @@ impl Session {
                 Heard::Batch
             }
             Kind::Malformed => {
+                match plan.defect {
+                    Defect::DiesOnGarbage => {
+                        out.exit();
+                        return Heard::Nothing;
+                    }
+                    Defect::DeafAfterGarbage => {
+                        self.phase = Phase::Down;
+                        return Heard::Nothing;
+                    }
+                    _ => {}
+                }
                 if !message.has(Condition::Blank) {
                     self.reject(plan, malformed_code(message), stream, out);
                 }
@@ -617,6 +634,21 @@ impl Session {
             || plan.defect == Defect::IgnoresRequests
         {
             return Heard::Nothing;
+        }
+        if plan.defect == Defect::DiesOnTextId && message.id.as_integer().is_none() {
+            out.exit();
+            return Heard::Nothing;
+        }
+        let others = |owed: &Owed| owed.method == Method::ToolsCall;
+        if plan.defect == Defect::DiesOnSecondCall
+            && message.method == Method::ToolsCall
+            && self.owed.iter().any(others)
+        {
+            out.exit();
+            return Heard::Nothing;
+        }
+        if plan.defect == Defect::AnswersBadInputUnderLastId {
+            self.memo = message.id;
         }
         if !message.id.is_legal() {
             self.reject(plan, INVALID_REQUEST, stream, out);
@@ -678,6 +710,11 @@ impl Session {
                     let wrong = Message::result(Key::NULL, Shape::Empty);
                     self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
                 }
+                if plan.defect == Defect::AnswersUnderOwnId {
+                    let id = Key::text(b"5f2c");
+                    let wrong = Message::result(id, Shape::Empty);
+                    self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
+                }
                 if self.role == Role::Server && self.phase == Phase::Greeted {
                     self.phase = Phase::Ready;
                     return Heard::Initialized;
@@ -692,6 +729,11 @@ impl Session {
                 }
             }
             Method::Cancelled => self.hear_cancelled(plan, message, stream, out),
+            Method::RootsListChanged if plan.defect == Defect::AnswersRootsChanged => {
+                let wrong = Message::error(Key::NULL, METHOD_NOT_FOUND);
+                self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
+                Heard::Told(Method::RootsListChanged)
+            }
             method => Heard::Told(method),
         }
     }
@@ -717,6 +759,12 @@ impl Session {
             Defect::ErrorAfterCancel if named.is_none() && self.memo == message.token => {
                 let late = Message::error(message.token, 0);
                 self.transmit(plan, late, None, Method::None, Route::On(stream), out);
+            }
+            Defect::AnswersCancelled => {
+                if let Some(owed) = self.pay(message.token) {
+                    self.refuse(plan, &owed, 0, out);
+                }
+                return Heard::Nothing;
             }
             Defect::AnswersLateCancel if named.is_none() => {
                 self.reject(plan, INVALID_REQUEST, stream, out)

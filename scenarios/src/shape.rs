@@ -301,6 +301,10 @@ const ACT: Shape = Word(&[
         "Sends a top-level array; where the revision forbids that, on purpose, so that it is no finding.",
     ),
     (
+        "garbage",
+        "Sends a frame that stops in the middle: on purpose, so that it is no finding.",
+    ),
+    (
         "list_resources",
         "Sends requests `resources/list` for one page after the other.",
     ),
@@ -335,6 +339,10 @@ const ACT: Shape = Word(&[
     (
         "set_level",
         "Sends a request `logging/setLevel` for level `n`, from 0 `debug` to 7 `emergency`.",
+    ),
+    (
+        "get_task",
+        "Sends a request `tasks/get` for task `n`, whether there is one or not.",
     ),
     ("list_tasks", "Sends a request `tasks/list`."),
     (

@@ -33,6 +33,12 @@ pub(crate) enum Edit {
     Twice,
     /// In its place goes an error of that code.
     Refused(i64),
+    /// In its place goes a result with these members.
+    Granted(&'static str),
+    /// It is written through a buffer that holds one frame: a step of its own sends what is in it.
+    ThroughOneSlot,
+    /// Something follows it on the same line.
+    Followed(&'static [u8]),
     /// A line goes before it.
     Before(&'static [u8]),
     /// A line goes after it.
@@ -109,6 +115,16 @@ impl Edit {
                     "error": {"code": code, "message": "Failed"}});
                 lines.push(error.to_string().into_bytes().into());
             }
+            Edit::Granted(members) => {
+                let id = serde_json::from_str::<Value>(text)
+                    .ok()
+                    .and_then(|frame| frame.get("id").cloned())
+                    .unwrap_or(Value::Null);
+                let result = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}");
+                lines.push(result.into_bytes().into());
+            }
+            Edit::Followed(other) => lines.push([bytes, other].concat().into()),
+            Edit::ThroughOneSlot => half = Some(line(bytes)),
             Edit::Before(other) => lines.extend([line(other), line(bytes)]),
             Edit::After(other) => lines.extend([line(bytes), line(other)]),
             Edit::BrokenAfter(at) => {

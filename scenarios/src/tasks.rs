@@ -8,6 +8,7 @@ use mcpsim_traces::message::{Capability, Condition, Message, Method, Revision, S
 use mcpsim_traces::render::Body;
 use serde_json::Value;
 
+use crate::defect::Defect;
 use crate::features::{give, tagged};
 use crate::plan::Plan;
 use crate::session::{INVALID_PARAMS, INVALID_REQUEST, Letter, Owed, Session, Work};
@@ -190,6 +191,9 @@ pub(crate) fn serve(
         Method::TasksResult => match task.state {
             State::Completed | State::Failed => give_result(session, plan, &owed, &task, out),
             State::Cancelled => session.refuse(plan, &owed, INVALID_REQUEST, out),
+            State::Working if plan.defect == Defect::AnswersTaskEarly => {
+                give_result(session, plan, &owed, &task, out);
+            }
             State::Working | State::NeedsInput => {
                 session.owe(owed, Work::Awaits(task.number));
             }
@@ -227,7 +231,11 @@ pub(crate) fn serve(
 
 /// Goes on with the task of that cause: it is done now.
 pub(crate) fn work(session: &mut Session, plan: &Plan, origin: Origin, out: &mut Out<'_>) {
-    let due = |task: &&mut Task| task.origin == origin && task.state == State::Working;
+    let goes_on = plan.defect == Defect::GoesOnWhenCancelled;
+    let due = |task: &&mut Task| {
+        let is_due = task.state == State::Working || goes_on && task.state == State::Cancelled;
+        task.origin == origin && is_due
+    };
     let Some(task) = session.features.tasks.iter_mut().find(due) else {
         // Cancelled meanwhile.
         return;

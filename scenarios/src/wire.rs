@@ -8,6 +8,7 @@ use crate::defect::Defect;
 use crate::plan::Plan;
 use crate::session::Session;
 use crate::tag::What;
+use crate::tamper::Edit;
 
 impl Session {
     /// Sends a frame; `about` is the method that an answer answers.
@@ -48,7 +49,14 @@ impl Session {
             None => render(&message, &Spellings::default(), &mut text),
             Some(body) => render_with(&message, body, &Spellings::default(), &mut text),
         }
-        if let Some(half) = self.half.take() {
+        let one_slot = tamper.edit == Edit::ThroughOneSlot;
+        if one_slot && self.half.is_some() && tamper.on.picks(&message, about) {
+            // What was in the buffer is gone.
+            self.half = Some(text.into());
+            self.half_route = route;
+            return;
+        }
+        if let (false, Some(half)) = (one_slot, self.half.take()) {
             // Another writer's frame comes between the halves of this one.
             let at = half.len() / 2;
             out.send_raw(self.port, &[&half[..at], &text[..]].concat(), route, &[]);

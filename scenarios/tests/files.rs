@@ -67,7 +67,7 @@ fn unknown_names_are_placed_and_the_nearest_is_offered() {
     check(
         "\"n\": 2",
         "\"zzzzzzz\": 2",
-        "10:39: unknown key `zzzzzzz`; known here: do, tool, n, progress, timeout_ms, cancel_after_progress, cancel_soon, of",
+        "10:39: unknown key `zzzzzzz`; known here: do, tool, n, progress, timeout_ms, cancel_after_progress, cancel_soon, of, task",
     );
     check(
         "\"do\": \"cancel\"",
@@ -523,4 +523,12 @@ proptest! {
             prop_assert!(Scenario::parse(&text[..cut]).is_err());
         }
     }
+}
+
+/// Every file of the folder is a named scenario.
+#[test]
+fn no_file_is_left_out() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/named");
+    let files = std::fs::read_dir(folder).expect("the folder is there");
+    assert_eq!(files.count(), mcpsim_scenarios::scenarios().len());
 }
