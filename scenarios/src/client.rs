@@ -148,10 +148,6 @@ impl Client {
         let result = member(raw, "result");
         let versions = result.get("supportedVersions").and_then(Value::as_array);
         let newest = Value::from(Revision::V2026_07_28.as_str());
-        let is_expected = message.number == METHOD_NOT_FOUND;
-        if self.plan.defect == Defect::FallsBackOnOneCode && !is_expected {
-            return self.leave(out);
-        }
         if message.kind == Kind::Result && versions.is_some_and(|all| all.contains(&newest)) {
             self.session.phase = Phase::Ready;
             self.session.other = declared(message, &result);
@@ -548,9 +544,7 @@ impl Actor for Client {
                 ..
             } => {
                 let waits = !self.session.asked.is_empty() && self.session.phase == Phase::Ready;
-                if self.plan.defect == Defect::TakesAnyFrame
-                    && waits
-                    && !message.kind.is_response()
+                if self.plan.defect == Defect::TakesAnyFrame && waits && !message.kind.is_response()
                 {
                     self.session.forget(0, out);
                     return self.go_on(out);

@@ -74,8 +74,6 @@ pub(crate) enum Defect {
     AnswersLateCancel,
     /// Leaves another call unanswered when one is cancelled: it stops its newest work.
     CancelsNewest,
-    /// Answers a cancelled request all the same, with an error.
-    AnswersCancelled,
     /// Writes log messages of every level, whatever level was set.
     LogsAnyLevel,
     /// Writes log messages to requests that want none.
@@ -114,12 +112,6 @@ pub(crate) enum Defect {
     AsksOutright,
     /// Makes a call a task for a client that does not know tasks.
     MakesTasksUnasked,
-    /// Does not tell its clients that a server is gone.
-    HidesLoss,
-    /// Sends answers on the standing stream, not on that of their request.
-    AnswersOnStandingStream,
-    /// Gives up a probe for good where the error is not the one that it expects.
-    FallsBackOnOneCode,
     /// Gives a task's result before the task is done.
     AnswersTaskEarly,
     /// Goes on with a task that was cancelled.

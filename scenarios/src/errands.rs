@@ -41,9 +41,13 @@ pub(crate) fn needed(act: Act, revision: Revision) -> Option<Capability> {
         Act::GetTask => Some(Capability::Tasks),
         Act::CancelTask if revision == Revision::V2026_07_28 => Some(Capability::Tasks),
         Act::CancelTask => Some(Capability::TasksCancel),
-        Act::Ping | Act::Discover | Act::Listen | Act::RootsChanged | Act::Cancel | Act::Batch => {
-            None
-        }
+        Act::Ping
+        | Act::Discover
+        | Act::Listen
+        | Act::RootsChanged
+        | Act::Cancel
+        | Act::Garbage
+        | Act::Batch => None,
     }
 }
 

@@ -429,9 +429,6 @@ impl Gateway {
         let session = self.at(port);
         let (asked, owed) = (session.asked.clone(), session.owed.clone());
         session.close(out);
-        if self.plan.defect == Defect::HidesLoss {
-            return;
-        }
         for asked in &asked {
             self.fail(asked, out);
         }

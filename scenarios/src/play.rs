@@ -86,7 +86,12 @@ impl Scenario {
         };
         let plain_step = |step: &Step| match step.act {
             Act::Call => !step.task && !matches!(step.tool, Tool::Touch | Tool::Log | Tool::Link),
-            Act::ListTools | Act::Ping | Act::RootsChanged | Act::Cancel | Act::Batch | Act::Garbage => true,
+            Act::ListTools
+            | Act::Ping
+            | Act::RootsChanged
+            | Act::Cancel
+            | Act::Batch
+            | Act::Garbage => true,
             _ => false,
         };
         self.parties.iter().all(plain_party) && self.workload.values().flatten().all(plain_step)

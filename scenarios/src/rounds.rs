@@ -44,6 +44,10 @@ pub(crate) fn next(owed: &Owed, raw: Option<&[u8]>) -> Letter {
     if params.pointer(&pointer).is_some() {
         return done(owed).into();
     }
+    if params.get("requestState").is_some() {
+        // The client came back without an answer: asking once more would lead nowhere.
+        return failure(owed).into();
+    }
     let declared = declared(raw);
     let (method, is_declared, params) = match owed.tool {
         Tool::Ask => (

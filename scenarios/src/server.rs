@@ -107,6 +107,10 @@ impl Server {
                 let data = versions(plan, &owed);
                 session.refuse_with(plan, &owed, UNSUPPORTED_VERSION, &data, out);
             }
+            _ if is_stateless && rounds::declared(raw).is_null() => {
+                // Each request says what its client can do.
+                session.refuse(plan, &owed, INVALID_PARAMS, out);
+            }
             _ if !is_stateless && plan.revisions.newest_with_handshake().is_none() => {
                 // It names no version, and there is no session that could have one.
                 session.refuse(plan, &owed, INVALID_PARAMS, out);
@@ -126,6 +130,9 @@ impl Server {
         let session = &mut self.sessions[usize::from(port.0)];
         if becomes_task(plan, &owed, raw) {
             return tasks::create(session, plan, &owed, out);
+        }
+        if plan.defect == Defect::LogsUnasked {
+            features::log(session, plan, &owed, raw, out);
         }
         match owed.tool {
             Tool::None => session.refuse(plan, &owed, INVALID_PARAMS, out),

@@ -520,10 +520,7 @@ impl Session {
             message.conditions.insert(Condition::ResultAndError);
             message.number = INTERNAL_ERROR;
         }
-        let route = match plan.defect {
-            Defect::AnswersOnStandingStream if owed.method == Method::ToolsCall => Route::Usual,
-            _ => self.route(owed),
-        };
+        let route = self.route(owed);
         let body = dress::answer(owed, &message, body);
         if plan.defect == Defect::AnswersTwice && owed.method == Method::ToolsCall {
             self.transmit(plan, message, body.clone(), owed.method, route, out);
@@ -561,18 +558,21 @@ impl Session {
             Role::Client => Route::Usual,
             Role::Server => Route::On(stream),
         };
-        let id = match self.agreed {
-            Some(Revision::V2026_07_28) => Key::ABSENT,
+        let id = match (plan.defect, self.agreed) {
+            (Defect::AnswersBadInputUnderLastId, _) => self.memo,
+            (_, Some(Revision::V2026_07_28)) => Key::ABSENT,
             _ => Key::NULL,
         };
-        self.transmit(
-            plan,
-            Message::error(id, code),
-            None,
-            Method::None,
-            route,
-            out,
-        );
+        let (message, body) = match plan.defect {
+            Defect::LogsBadInput => (
+                Message::notification(Method::LogMessage).with_params(),
+                Some(Body::of(
+                    "\"level\":\"error\",\"data\":\"cannot read that\"",
+                )),
+            ),
+            _ => (Message::error(id, code), None),
+        };
+        self.transmit(plan, message, body, Method::None, route, out);
     }
 
     // ---- frames
@@ -680,7 +680,7 @@ impl Session {
             self.refuse(plan, &owed, INVALID_REQUEST, out);
         } else if message.has(Condition::ParamsNotObject) {
             self.refuse(plan, &owed, INVALID_PARAMS, out);
-        } else if message.method == Method::Ping {
+        } else if message.method == Method::Ping && owed.revision.has_handshake() {
             self.answer(plan, &owed, Message::result(owed.id, Shape::Empty), out);
         } else {
             return Heard::Request(owed);
@@ -759,12 +759,6 @@ impl Session {
             Defect::ErrorAfterCancel if named.is_none() && self.memo == message.token => {
                 let late = Message::error(message.token, 0);
                 self.transmit(plan, late, None, Method::None, Route::On(stream), out);
-            }
-            Defect::AnswersCancelled => {
-                if let Some(owed) = self.pay(message.token) {
-                    self.refuse(plan, &owed, 0, out);
-                }
-                return Heard::Nothing;
             }
             Defect::AnswersLateCancel if named.is_none() => {
                 self.reject(plan, INVALID_REQUEST, stream, out)

@@ -120,7 +120,8 @@ impl Edit {
                     .ok()
                     .and_then(|frame| frame.get("id").cloned())
                     .unwrap_or(Value::Null);
-                let result = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}");
+                let result =
+                    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}");
                 lines.push(result.into_bytes().into());
             }
             Edit::Followed(other) => lines.push([bytes, other].concat().into()),

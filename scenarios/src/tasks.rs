@@ -14,6 +14,9 @@ use crate::plan::Plan;
 use crate::session::{INVALID_PARAMS, INVALID_REQUEST, Letter, Owed, Session, Work};
 use crate::tag::What;
 
+/// The most steps that a task takes.
+const STEPS_MAX: u32 = 8;
+
 /// How far a task has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
@@ -46,6 +49,8 @@ pub(crate) struct Task {
     pub(crate) state: State,
     tool: Tool,
     value: u32,
+    /// How many steps of its own it has still to take.
+    left: u32,
     revision: Revision,
     origin: Origin,
 }
@@ -126,6 +131,7 @@ pub(crate) fn create(session: &mut Session, plan: &Plan, owed: &Owed, out: &mut 
         },
         tool: owed.tool,
         value: owed.value,
+        left: owed.value.clamp(1, STEPS_MAX),
         revision: owed.revision,
         origin: owed.origin,
     };
@@ -241,6 +247,10 @@ pub(crate) fn work(session: &mut Session, plan: &Plan, origin: Origin, out: &mut
         return;
     };
     let fails = task.tool == Tool::Fail && task.revision == Revision::V2025_11_25;
+    task.left = task.left.saturating_sub(1);
+    if task.left > 0 {
+        return out.again(session.tag(What::Task, origin));
+    }
     task.state = match fails {
         true => State::Failed,
         false => State::Completed,
