@@ -724,6 +724,48 @@ fn coverage_depends_on_the_seed_alone() {
     assert_eq!(resumed, unbroken);
 }
 
+/// A path that leads nowhere is told before the first run, and no input is written over.
+#[test]
+fn a_coverage_file_that_cannot_be_is_refused_at_once() {
+    let here = folder();
+    write(here.path(), "file", "x");
+    let long = [
+        "run",
+        "busy",
+        "--seed",
+        "1",
+        "--runs",
+        "100000000",
+        "--coverage",
+    ];
+    let with = |more: &[&str]| mcpsim(here.path(), &[&long, more].concat()).ends(2);
+    with(&["file/c.json"]).says(&["file/c.json: cannot write"]);
+    write(here.path(), "mine.json", "{}");
+    let args = [
+        "run",
+        "--scenario",
+        "mine.json",
+        "--coverage",
+        "./mine.json",
+    ];
+    mcpsim(here.path(), &args).ends(2);
+    assert_eq!(read(&here.path().join("mine.json")), b"{}");
+    let args = [
+        "run",
+        "busy",
+        "--seed",
+        "1",
+        "--record",
+        "t.jsonl",
+        "--coverage",
+        "t.jsonl",
+    ];
+    mcpsim(here.path(), &args)
+        .ends(2)
+        .says(&["t.jsonl: --coverage would take the place"]);
+    assert!(!here.path().join("t.jsonl").exists());
+}
+
 /// A campaign that goes on for long without anything new says so, and since when; a short one does not.
 #[test]
 fn a_campaign_says_since_when_nothing_is_new() {

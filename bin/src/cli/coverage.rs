@@ -1,12 +1,10 @@
 //! What a campaign has reached, in words and as a report.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::outcome::Result;
 use super::report::{SummaryReport, to_json};
-use super::store::write_whole;
+use super::store::{Over, Whole};
 use crate::models::{Coverage, Summary};
 
 /// A campaign with fewer runs since anything new says nothing of it.
@@ -151,12 +149,12 @@ impl CoverageSummary {
     }
 }
 
-/// Writes the file of `--coverage`.
+/// Writes the file of `--coverage`, which was begun before the first run: a path that leads nowhere is told then.
 ///
 /// # Errors
 /// It cannot be written.
 pub(crate) fn write_report(
-    path: &Path,
+    mut file: Whole,
     campaign: &Campaign<'_>,
     coverage: &Coverage,
 ) -> Result<()> {
@@ -201,7 +199,8 @@ pub(crate) fn write_report(
         states: states.collect(),
         transitions: transitions.collect(),
     };
-    write_whole(path, to_json(&report)?.as_bytes())
+    file.put_in(to_json(&report)?.as_bytes())?;
+    file.keep(Over::Anything)
 }
 
 /// A run by its number from 1, as people count.
