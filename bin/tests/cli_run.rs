@@ -740,7 +740,9 @@ fn a_coverage_file_that_cannot_be_is_refused_at_once() {
     ];
     let with = |more: &[&str]| mcpsim(here.path(), &[&long, more].concat()).ends(2);
     with(&["file/c.json"]).says(&["file/c.json: cannot write"]);
-    write(here.path(), "mine.json", "{}");
+    let mine = r#"{"name": "mine", "parties": [{"name": "c", "role": "client"}, {"name": "s", "role": "server"}],
+        "links": [{"kind": "pipe", "client": "c", "server": "s"}], "workload": {"c": [{"do": "ping"}]}}"#;
+    write(here.path(), "mine.json", mine);
     let args = [
         "run",
         "--scenario",
@@ -748,8 +750,10 @@ fn a_coverage_file_that_cannot_be_is_refused_at_once() {
         "--coverage",
         "./mine.json",
     ];
-    mcpsim(here.path(), &args).ends(2);
-    assert_eq!(read(&here.path().join("mine.json")), b"{}");
+    mcpsim(here.path(), &args)
+        .ends(2)
+        .says(&["mine.json: --coverage would take the place"]);
+    assert_eq!(read(&here.path().join("mine.json")), mine.as_bytes());
     let args = [
         "run",
         "busy",
