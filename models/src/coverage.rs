@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::message::{Kind, Method, Revision};
 
-use crate::ledger::{Outcome, Seen, Summary};
+use crate::ledger::{Outcome, Summary};
 use crate::monitor::Monitor;
 use crate::part::{Part, flag};
 use crate::rules::envelope::{is_in, may_send};
@@ -130,7 +130,7 @@ const WAYS_STATELESS: &[(State, State)] = &[
     (State::Stateless, State::Gone),
 ];
 
-/// What can be reached, one bit each: triggers of rules, then methods, then ways between states.
+/// What can be reached, one bit each: triggers of rules, which a run has in its ledger, then methods, then ways between states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reached([u64; Reached::WORDS]);
 
@@ -175,10 +175,6 @@ impl Reached {
         if from != to && !matches!(from, State::Closed | State::Gone) {
             self.set(way_bit(role, from, to));
         }
-    }
-
-    pub(crate) fn triggers(&mut self, seen: Seen) {
-        self.0[..When::WORDS].copy_from_slice(&seen.words());
     }
 }
 
@@ -296,16 +292,27 @@ impl Coverage {
         // Invariant: what is known already has a run before this one.
         assert!(run >= self.next, "runs are added in their order");
         self.next = run + 1;
-        let reached = judge.reached();
-        for (at, &word) in reached.0.iter().enumerate() {
+        self.take(0, judge.seen().words(), run);
+        let Reached(reached) = judge.reached();
+        self.take(METHODS_AT, &reached[METHODS_AT..], run);
+        for (rule, outcome) in judge.found() {
+            self.find(rule, outcome, run);
+        }
+    }
+
+    /// Takes in words from that one on.
+    fn take(&mut self, start: usize, words: &[u64], run: u64) {
+        let known = self.known.0[start..].iter().zip(words);
+        if known.fold(0, |new, (&known, &word)| new | word & !known) == 0 {
+            return;
+        }
+        for (at, &word) in words.iter().enumerate() {
+            let at = start + at;
             let mut new = word & !self.known.0[at];
             while new != 0 {
                 self.reach(at * 64 + new.trailing_zeros() as usize, run);
                 new &= new - 1;
             }
-        }
-        for (rule, outcome) in judge.found() {
-            self.find(rule, outcome, run);
         }
     }
 

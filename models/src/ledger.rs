@@ -85,7 +85,7 @@ pub(crate) struct Ledger {
     pub(crate) held: Vec<Held>,
     counts: BTreeMap<&'static str, Counts>,
     /// What was seen: one bit for each [`When`].
-    seen: Seen,
+    pub(crate) seen: Seen,
     /// What else was: messages, and how far each end's session came.
     pub(crate) reached: Reached,
     per_rule_max: u32,
@@ -183,13 +183,6 @@ impl Ledger {
         }
     }
 
-    /// All that was reached.
-    pub(crate) fn reached(&self) -> Reached {
-        let mut reached = self.reached;
-        reached.triggers(self.seen);
-        reached
-    }
-
     /// Rules that were broken, or that could not be told.
     pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, Outcome)> {
         let found = self
@@ -218,8 +211,8 @@ impl Ledger {
 pub(crate) struct Seen([u64; When::WORDS]);
 
 impl Seen {
-    pub(crate) const fn words(self) -> [u64; When::WORDS] {
-        self.0
+    pub(crate) const fn words(&self) -> &[u64; When::WORDS] {
+        &self.0
     }
 
     #[inline]

@@ -13,7 +13,7 @@ use mcpsim_traces::scan::Scanner;
 use crate::coverage::{Reached, State};
 use crate::era::{Awaits, Era, Light};
 use crate::hangs::{self, End, Reason, Report, Silence};
-use crate::ledger::{Cx, Ledger, Outcome, Summary, payload_of};
+use crate::ledger::{Cx, Ledger, Outcome, Seen, Summary, payload_of};
 use crate::observer::{body_of, outside};
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
@@ -67,9 +67,14 @@ impl Monitor {
         self.ledger.outcome(rule)
     }
 
-    /// What was reached so far.
-    pub(crate) fn reached(&self) -> Reached {
-        self.ledger.reached()
+    /// What was seen so far, …
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.ledger.seen
+    }
+
+    /// … and what else was reached.
+    pub(crate) fn reached(&self) -> &Reached {
+        &self.ledger.reached
     }
 
     /// Rules that were broken so far, or that could not be told.

@@ -11,6 +11,7 @@ use mcpsim_traces::message::Tool;
 use mcpsim_models::Monitor;
 
 use crate::faults::fault;
+use crate::revisions::Revisions;
 use crate::scenario::{Act, Faults, Ids, PartyRole, Scenario, Step, Transport};
 use crate::tag::Tag;
 
@@ -243,6 +244,14 @@ impl ScenarioCase {
             }));
             cuts.extend(self.changed(|scenario| scenario.parties[at].first_id = 1));
             cuts.extend(self.changed(|scenario| scenario.parties[at].ids = Ids::Numbers));
+            cuts.extend(self.changed(|scenario| scenario.parties[at].capabilities = None));
+            let spoken = self.scenario.parties[at].revisions;
+            if spoken.iter().count() > 1 {
+                for revision in spoken.iter() {
+                    let alone = Revisions::of(&[revision]);
+                    cuts.extend(self.changed(|scenario| scenario.parties[at].revisions = alone));
+                }
+            }
         }
     }
 
@@ -286,8 +295,21 @@ impl ScenarioCase {
 /// Plainer versions of a step, each one change away.
 fn plainer(step: &Step) -> Vec<Step> {
     let mut all = vec![];
-    if step.act == Act::ListTools || step.act == Act::RootsChanged {
+    let is_feature = !matches!(
+        step.act,
+        Act::Call | Act::Ping | Act::Cancel | Act::Batch | Act::Garbage
+    );
+    if is_feature {
         all.push(Step::plain(Act::Ping));
+    }
+    if step.task {
+        all.push(Step {
+            task: false,
+            ..*step
+        });
+    }
+    if step.act != Act::Call && step.n > 0 {
+        all.push(Step { n: 0, ..*step });
     }
     if step.timeout_ms.is_some() {
         all.push(Step {

@@ -1,5 +1,7 @@
 //! What contradicts itself in a scenario that a world could be made of: something that it asks for never happens.
 
+use std::collections::BTreeMap;
+
 use mcpsim_traces::event::Role;
 use mcpsim_traces::message::{Capabilities, Capability, Tool};
 
@@ -51,9 +53,11 @@ impl Scenario {
                 .workload
                 .get(&party.name)
                 .map_or(&[][..], Vec::as_slice);
+            // By the step that is cancelled, the one that does it.
+            let mut cancels = BTreeMap::new();
             for (at, step) in steps.iter().enumerate() {
                 let found = self.silent(party, step).or_else(|| idle(step));
-                let found = found.or_else(|| idle_cancel(step, &steps[..at], party));
+                let found = found.or_else(|| idle_cancel(step, &steps[..at], party, &mut cancels));
                 if let Some((member, message)) = found {
                     let place = [
                         key("workload"),
@@ -188,19 +192,21 @@ fn idle(step: &Step) -> Option<(&'static str, String)> {
     Some(("cancel_after_progress", message))
 }
 
-/// A cancel that always finds its target settled.
-fn idle_cancel(step: &Step, before: &[Step], party: &Party) -> Option<(&'static str, String)> {
-    if step.act != Act::Cancel {
-        return None;
-    }
-    let target = step.of.and_then(|of| before.get(usize::from(of) - 1));
+/// A cancel that always finds its target settled: the step after those before it.
+fn idle_cancel(
+    step: &Step,
+    before: &[Step],
+    party: &Party,
+    cancels: &mut BTreeMap<u16, usize>,
+) -> Option<(&'static str, String)> {
+    let of = step.of.filter(|_| step.act == Act::Cancel)?;
+    let target = before.get(usize::from(of).checked_sub(1)?);
     let stays_open = target.is_some_and(|target| target.act == Act::Listen);
     if party.window == 1 && !stays_open {
         let message = "with a window of 1 every step is settled when the next one begins";
         return Some(("do", message.to_owned()));
     }
-    let same = |other: &Step| other.act == Act::Cancel && other.of == step.of;
-    let first = before.iter().position(same)?;
+    let first = cancels.insert(of, before.len())?;
     let message = format!("step {} cancels that already", first + 1);
     Some(("of", message))
 }

@@ -637,7 +637,8 @@ impl Elements {
         for (at, value) in values.iter().enumerate() {
             path.push(Place::At(at));
             self.shape.check_at(self.one, value, path)?;
-            if self.are_distinct && values[..at].contains(value) {
+            // Of more than there are, one of these stands there twice or is unknown.
+            if self.are_distinct && at <= most && values[..at].contains(value) {
                 let text = value.as_str().unwrap_or_default();
                 return Err(mistake(path, format!("`{text}` stands here twice")));
             }

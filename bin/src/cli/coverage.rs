@@ -1,13 +1,13 @@
 //! What a campaign has reached, in words and as a report.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::outcome::Result;
 use super::report::{SummaryReport, to_json};
-use super::store::write_whole;
-use crate::models::{Coverage, Summary};
+use super::store::{Over, Whole};
+use crate::models::coverage::RuleCovered;
+use crate::models::{Coverage, Outcome, Summary};
+use crate::traces::judge::Severity;
 
 /// A campaign with fewer runs since anything new says nothing of it.
 const QUIET_RUNS_MIN: u64 = 100;
@@ -23,6 +23,9 @@ pub(crate) struct CoverageSummary {
     transitions: Count,
     /// The last run that reached anything new, from 1; null where there was none.
     last_new: Option<u64>,
+    /// Of the broken rules, those that are no failure at any `--fail-on`.
+    #[serde(skip)]
+    notes: usize,
 }
 
 /// Requests and notifications under a revision, each by the side that sends it.
@@ -121,6 +124,7 @@ impl CoverageSummary {
             methods: methods.collect(),
             transitions: count(&ways.map(|way| way.first).collect::<Vec<_>>()),
             last_new: number(coverage.last_new()),
+            notes: coverage.rules().iter().filter(is_note).count(),
         }
     }
 
@@ -133,8 +137,13 @@ impl CoverageSummary {
             idle,
             ..
         } = self.rules;
-        let mut text =
-            format!("rules: {broken} broken, {unsure} unsure, {kept} kept, {idle} not triggered");
+        let notes = match self.notes {
+            0 => String::new(),
+            notes => format!(" ({notes} worth a note only)"),
+        };
+        let mut text = format!(
+            "rules: {broken} broken{notes}, {unsure} unsure, {kept} kept, {idle} not triggered"
+        );
         for methods in &self.methods {
             let Count { reached, all } = methods.count;
             let revision = methods.revision;
@@ -151,12 +160,12 @@ impl CoverageSummary {
     }
 }
 
-/// Writes the file of `--coverage`.
+/// Writes the file of `--coverage`, which was begun before the first run: a path that leads nowhere is told then.
 ///
 /// # Errors
 /// It cannot be written.
 pub(crate) fn write_report(
-    path: &Path,
+    mut file: Whole,
     campaign: &Campaign<'_>,
     coverage: &Coverage,
 ) -> Result<()> {
@@ -201,7 +210,12 @@ pub(crate) fn write_report(
         states: states.collect(),
         transitions: transitions.collect(),
     };
-    write_whole(path, to_json(&report)?.as_bytes())
+    file.put_in(to_json(&report)?.as_bytes())?;
+    file.keep(Over::Anything)
+}
+
+fn is_note(covered: &&RuleCovered) -> bool {
+    covered.outcome == Outcome::Broken && covered.rule.severity == Severity::Note
 }
 
 /// A run by its number from 1, as people count.
@@ -218,5 +232,40 @@ impl From<Summary> for SummaryReport {
             idle: summary.idle,
             left_out: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(named: &[(&str, u64)], runs: u64) -> String {
+        let named = named.iter().map(|&(name, run)| (name.to_owned(), run));
+        let coverage = Coverage::restore(&named.collect(), runs);
+        CoverageSummary::new(&coverage).lines(runs)
+    }
+
+    /// What is broken and yet no failure is told apart; a long quiet is told, a short one is not.
+    #[test]
+    fn the_lines_say_what_counts() {
+        let named = [
+            ("broken deprecated-features", 4),
+            ("broken duplicate-response", 9),
+            ("client fresh to opening", 0),
+            ("2026-07-28 client request tools/call", 0),
+        ];
+        let text = told(&named, 300);
+        assert!(
+            text.starts_with("rules: 2 broken (1 worth a note only), 0 unsure, 0 kept, "),
+            "{text}"
+        );
+        assert!(text.contains(" · methods of 2026-07-28: 1 of "), "{text}");
+        assert!(
+            text.ends_with("\nnothing new since run 10 of 300\n"),
+            "{text}"
+        );
+        assert!(!told(&named, 100).contains("nothing new"));
+        assert!(told(&named[1..2], 300).starts_with("rules: 1 broken, "));
+        assert!(!told(&[], 300).contains("nothing new"));
     }
 }

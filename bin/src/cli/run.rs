@@ -12,7 +12,7 @@ use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::play::{Play, Stop};
 use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
-use super::store::write_whole;
+use super::store::{Whole, same_file, write_whole};
 use crate::models::{Coverage, Monitor, rule};
 use crate::scenarios::fault;
 use crate::sim::choose::Dice;
@@ -54,6 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "--record keeps the trace of a single run: give --seed, or --runs 1",
         ));
     }
+    let report = coverage_file(args)?;
     let opening = opening(&play, seed, runs.end, args.time);
     match args.format {
         Format::Text => print(&format!("{opening}\n"))?,
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "the time was up before the first run: nothing was judged",
         ));
     }
-    if let Some(path) = &args.coverage {
+    if let Some(file) = report {
         let campaign = Campaign {
             scenario: play.name(),
             fault: play.fault(),
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             runs: swept.next,
             complete: !swept.cut_short,
         };
-        write_report(path, &campaign, &coverage)?;
+        write_report(file, &campaign, &coverage)?;
     }
     let coverage = CoverageSummary::new(&coverage);
     let outcome = finish(args, &play, seed, &swept, &groups, coverage, stop)?;
@@ -115,6 +116,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         ));
     }
     Ok(outcome)
+}
+
+/// The file of `--coverage`, begun: whoever gives a path that leads nowhere is told before the first run.
+fn coverage_file(args: &RunArgs) -> Result<Option<Whole>> {
+    let Some(path) = &args.coverage else {
+        return Ok(None);
+    };
+    let inputs = [&args.scenario_file, &args.record];
+    if let Some(other) = inputs
+        .into_iter()
+        .flatten()
+        .find(|other| same_file(other, path))
+    {
+        let message = "--coverage would take the place of this file: give another one";
+        return Err(Failure::new(format!("{}: {message}", shown(other))));
+    }
+    Whole::new(path).map(Some)
 }
 
 /// As the command line says; without a word of it, whatever the rule of the fault that was put in has.

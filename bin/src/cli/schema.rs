@@ -9,13 +9,21 @@ use super::report::to_json;
 use super::store::write_whole;
 use crate::scenarios::scenario_schema;
 
-/// Forms of files by their names, each with its schema.
-const SCHEMAS: &[(&str, fn() -> String)] = &[("scenario", scenario_schema)];
+/// A form of files that has a schema.
+struct Form {
+    name: &'static str,
+    schema: fn() -> String,
+}
+
+const FORMS: &[Form] = &[Form {
+    name: "scenario",
+    schema: scenario_schema,
+}];
 
 #[derive(Serialize)]
-struct SchemaReport<'a> {
+struct SchemaReport {
     schema: &'static str,
-    of: &'a str,
+    of: &'static str,
     document: Value,
 }
 
@@ -24,14 +32,14 @@ struct SchemaReport<'a> {
 /// # Errors
 /// A form that has no schema, or an output that cannot be written.
 pub(crate) fn schema(args: &SchemaArgs) -> Result<Outcome> {
-    let found = SCHEMAS.iter().find(|(name, _)| *name == args.of);
-    let &(name, schema) = found.ok_or_else(|| unknown(&args.of))?;
-    let text = schema();
+    let found = FORMS.iter().find(|form| form.name == args.of);
+    let form = found.ok_or_else(|| unknown(&args.of))?;
+    let text = (form.schema)();
     let report = match args.format {
         Format::Text => text,
         Format::Json => to_json(&SchemaReport {
             schema: "mcpsim-schema/1",
-            of: name,
+            of: form.name,
             document: serde_json::from_str(&text).map_err(Failure::new)?,
         })?,
     };
@@ -43,7 +51,7 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<Outcome> {
 }
 
 fn unknown(wanted: &str) -> Failure {
-    let names: Vec<&str> = SCHEMAS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
     let hint = match nearest(wanted, names.iter().copied()).first() {
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; known here: {}", names.join(", ")),
