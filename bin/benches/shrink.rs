@@ -91,7 +91,8 @@ struct Failing {
 
 /// The first failing run of a campaign.
 fn find(fault: &Fault, in_scenario: &str, campaign: u64) -> Option<Failing> {
-    let setup = scenario(in_scenario)?.setup(Some(fault.name)).ok()?;
+    let named = scenario(in_scenario)?;
+    let setup = named.setup(Some(fault.name)).ok()?;
     let target = Target {
         rule: fault.rule,
         blame: fault.blame,
@@ -101,7 +102,7 @@ fn find(fault: &Fault, in_scenario: &str, campaign: u64) -> Option<Failing> {
         let mut dice = Dice::new(derive_seed(campaign, index));
         let outcome = run(
             setup.clone(),
-            Monitor::new(),
+            named.judge(Some(fault.name)),
             &mut dice,
             &mut choices,
             |judge: &Monitor| target.is_in(judge.findings()),

@@ -5,6 +5,7 @@ mod bench_faults;
 mod campaign;
 mod check;
 mod convert;
+mod coverage;
 mod evidence;
 mod explain;
 mod failures;
@@ -19,6 +20,7 @@ mod progress;
 mod replay;
 mod report;
 mod run;
+mod schema;
 mod seed;
 mod show;
 mod shrink;
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args),
         Command::BenchFaults(args) => bench_faults::bench_faults(args),
+        Command::Schema(args) => schema::schema(args),
     };
     ended(outcome, cli.command.format())
 }

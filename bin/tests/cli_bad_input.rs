@@ -58,6 +58,8 @@ fn unknown_names_get_the_nearest() {
     run(&["shrink", "t.jsonl", "--rule", "duplicate-respond"])
         .says(&["unknown rule", "`duplicate-response`"]);
     run(&["check", "t.jsonl", "--revision", "2025-11-26"]).says(&["2025-11-26", "2025-11-25"]);
+    run(&["schema", "scenaro"]).says(&["unknown schema \"scenaro\"; did you mean `scenario`?"]);
+    run(&["schema", "NOPE"]).says(&["unknown schema \"NOPE\"; known here: scenario"]);
     // The parser's own words, with its own hints.
     for (args, hint) in [
         (&["rum", "busy"][..], "run"),
@@ -777,7 +779,7 @@ fn every_report_is_json_with_a_schema() {
         "--out",
         "out",
     ];
-    let schemas: [(&[&str], &str, i32); 12] = [
+    let schemas: [(&[&str], &str, i32); 13] = [
         (&["run", "one-call", "--seed", "1"], "mcpsim-run/1", 0),
         (&[&["run"][..], &recorded].concat(), "mcpsim-run/1", 1),
         (&["replay", "t.jsonl"], "mcpsim-replay/1", 1),
@@ -785,6 +787,7 @@ fn every_report_is_json_with_a_schema() {
         (&["check", "t.jsonl"], "mcpsim-check/1", 1),
         (&["check", "t.jsonl", "missing"], "mcpsim-check/1", 2),
         (&["show", "t.jsonl"], "mcpsim-show/1", 0),
+        (&["schema", "scenario"], "mcpsim-schema/1", 0),
         (&["show", "t.jsonl", "--as", "mermaid"], "mcpsim-show/1", 0),
         (&["list", "scenarios"], "mcpsim-scenarios/1", 0),
         (&["list", "rules"], "mcpsim-rules/1", 0),

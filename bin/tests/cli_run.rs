@@ -617,6 +617,182 @@ fn a_resumed_campaign_sums_up_what_was_found_before() {
     );
 }
 
+/// `mcpsim run … --coverage`: what was printed, and the file.
+fn covered(folder: &Path, args: &[&str]) -> (Ran, Value) {
+    let mut all = vec!["run", "--out", "out", "--coverage", "new/c.json"];
+    all.extend(args);
+    let ran = mcpsim(folder, &all);
+    let report = serde_json::from_slice(&read(&folder.join("new/c.json"))).expect("JSON");
+    (ran, report)
+}
+
+#[test]
+fn the_coverage_report_has_the_members_that_are_documented() {
+    let here = folder();
+    let args = ["--fault", "skips-initialized", "--seed", "5", "--runs", "9"];
+    let (ran, report) = covered(here.path(), &args);
+    let lines: Vec<&str> = ran.text().lines().collect();
+    let rules = &report["summary"]["rules"];
+    assert_eq!(rules["broken"], 1);
+    let told = format!(
+        "rules: 1 broken, {} unsure, {} kept, {} not triggered · methods of 2025-11-25: {} of {} · transitions: {} of {}",
+        rules["unsure"],
+        rules["kept"],
+        rules["idle"],
+        report["summary"]["methods"][0]["reached"],
+        report["summary"]["methods"][0]["all"],
+        report["summary"]["transitions"]["reached"],
+        report["summary"]["transitions"]["all"],
+    );
+    assert_eq!(lines[1], told);
+    assert_eq!(report["schema"], "mcpsim-coverage/1");
+    assert_eq!((&report["runs"], &report["seed"]), (&1.into(), &5.into()));
+    let wanted = documented("`mcpsim run --coverage FILE`");
+    let is_top = |name: &&String| !name.contains('.');
+    let mut top: Vec<String> = wanted.iter().filter(is_top).cloned().collect();
+    top.push("schema".to_owned());
+    top.sort_unstable();
+    assert_eq!(members(&report), top);
+    for (list, named) in [
+        ("methods", "methods[]."),
+        ("states", "states[]."),
+        ("transitions", "transitions[]."),
+    ] {
+        let named = wanted.iter().filter_map(|name| name.strip_prefix(named));
+        let mut named: Vec<String> = named.map(str::to_owned).collect();
+        named.sort_unstable();
+        assert_eq!(members(&report[list][0]), named);
+    }
+    let of_summary = wanted
+        .iter()
+        .filter_map(|name| name.strip_prefix("summary."));
+    let mut of_summary: Vec<String> = of_summary.map(str::to_owned).collect();
+    of_summary.sort_unstable();
+    assert_eq!(members(&report["summary"]), of_summary);
+    let rule = report["rules"].as_array().expect("a list").iter();
+    let mut broken = rule.filter(|rule| rule["outcome"] == "broken");
+    let broken = broken.next().expect("one is broken");
+    assert_eq!(
+        (text(broken, "rule"), &broken["first"]),
+        ("initialized-missing", &1.into())
+    );
+}
+
+/// Neither threads nor a pause change what is said to be reached, or in which run.
+#[test]
+fn coverage_depends_on_the_seed_alone() {
+    for (args, code) in [
+        (&["lossy-http", "--seed", "8", "--runs", "600"][..], 0),
+        (
+            &["--fault", "asks-too-early", "--seed", "8", "--runs", "600"],
+            1,
+        ),
+        (
+            &[
+                "--fault",
+                "cancels-by-text",
+                "--seed",
+                "8",
+                "--runs",
+                "300",
+                "--keep-going",
+            ],
+            1,
+        ),
+    ] {
+        let with = |jobs: &str| {
+            let here = folder();
+            let (ran, report) = covered(here.path(), &[args, &["--jobs", jobs]].concat());
+            (ran.ends(code), report)
+        };
+        let one = with("1");
+        for jobs in ["2", "5"] {
+            assert_eq!(with(jobs), one, "{args:?}");
+        }
+    }
+    let (paused, whole) = (folder(), folder());
+    let seed = ["unreliable-parties", "--seed", "3"];
+    let time = ["--runs", "1000000", "--time", "300ms"];
+    let (_, first) = covered(paused.path(), &[&seed[..], &time].concat());
+    assert_eq!(first["complete"], false);
+    let end = (first["runs"].as_u64().expect("a number") + 100).to_string();
+    let (_, resumed) = covered(
+        paused.path(),
+        &[&seed[..], &["--resume", "--runs", &end]].concat(),
+    );
+    let (_, unbroken) = covered(whole.path(), &[&seed[..], &["--runs", &end]].concat());
+    assert_eq!(resumed, unbroken);
+}
+
+/// A path that leads nowhere is told before the first run, and no input is written over.
+#[test]
+fn a_coverage_file_that_cannot_be_is_refused_at_once() {
+    let here = folder();
+    write(here.path(), "file", "x");
+    let long = [
+        "run",
+        "busy",
+        "--seed",
+        "1",
+        "--runs",
+        "100000000",
+        "--coverage",
+    ];
+    let with = |more: &[&str]| mcpsim(here.path(), &[&long, more].concat()).ends(2);
+    with(&["file/c.json"]).says(&["file/c.json: cannot write"]);
+    let mine = r#"{"name": "mine", "parties": [{"name": "c", "role": "client"}, {"name": "s", "role": "server"}],
+        "links": [{"kind": "pipe", "client": "c", "server": "s"}], "workload": {"c": [{"do": "ping"}]}}"#;
+    write(here.path(), "mine.json", mine);
+    let args = [
+        "run",
+        "--scenario",
+        "mine.json",
+        "--coverage",
+        "./mine.json",
+    ];
+    mcpsim(here.path(), &args)
+        .ends(2)
+        .says(&["mine.json: --coverage would take the place"]);
+    assert_eq!(read(&here.path().join("mine.json")), mine.as_bytes());
+    let args = [
+        "run",
+        "busy",
+        "--seed",
+        "1",
+        "--record",
+        "t.jsonl",
+        "--coverage",
+        "t.jsonl",
+    ];
+    mcpsim(here.path(), &args)
+        .ends(2)
+        .says(&["t.jsonl: --coverage would take the place"]);
+    assert!(!here.path().join("t.jsonl").exists());
+}
+
+/// A campaign that goes on for long without anything new says so, and since when; a short one does not.
+#[test]
+fn a_campaign_says_since_when_nothing_is_new() {
+    let here = folder();
+    let run = |runs: &str| {
+        let args = [
+            "run", "nested", "--seed", "3", "--runs", runs, "--out", "out",
+        ];
+        mcpsim(here.path(), &args).ends(0)
+    };
+    let long = run("500");
+    let json = mcpsim(
+        here.path(),
+        &[
+            "run", "nested", "--seed", "3", "--runs", "500", "--format", "json",
+        ],
+    );
+    let last = json.json()["coverage"]["last_new"].as_u64();
+    let told = format!("nothing new since run {} of 500\n", last.expect("a run"));
+    assert!(long.text().contains(&told), "{}", long.text());
+    assert!(!run("50").text().contains("nothing new"));
+}
+
 #[cfg(unix)]
 mod interrupted {
     //! Ctrl-C, as the terminal sends it.

@@ -173,3 +173,20 @@ fn is_dangerous(letter: char) -> bool {
     ];
     letter.is_control() || hidden.iter().any(|range| range.contains(&letter))
 }
+
+#[test]
+fn the_schema_of_scenario_files_is_printed_or_written() {
+    let here = folder();
+    let printed = mcpsim(here.path(), &["schema", "scenario"]).ends(0);
+    let schema: serde_json::Value = serde_json::from_slice(&printed.out).expect("JSON");
+    assert_eq!(
+        schema["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
+    let steps = &schema["properties"]["workload"]["additionalProperties"]["items"];
+    assert_eq!(steps["required"][0], "do");
+    mcpsim(here.path(), &["schema", "scenario", "-o", "new/s.json"]).ends(0);
+    assert_eq!(read(&here.path().join("new/s.json")), printed.out);
+    let report = mcpsim(here.path(), &["schema", "scenario", "--format", "json"]).ends(0);
+    assert_eq!(report.json()["document"], schema);
+}

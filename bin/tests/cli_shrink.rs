@@ -238,7 +238,7 @@ fn failing(scenario: &Scenario, fault: &Fault) -> Vec<Choice> {
             let stop = |judge: &Monitor| target.is_in(judge.findings());
             let outcome = run(
                 setup(scenario, fault),
-                Monitor::new(),
+                scenario.judge(Some(fault.name)),
                 &mut dice,
                 &mut choices,
                 stop,
@@ -306,7 +306,7 @@ fn every_minimal_failure_has_no_piece_to_spare() {
                         let mut chooser = LenientScript::new(script);
                         let outcome = run(
                             setup(&smaller, fault),
-                            Monitor::new(),
+                            smaller.judge(Some(fault.name)),
                             &mut chooser,
                             &mut Nothing,
                             stop,

@@ -81,7 +81,7 @@ impl Part {
     pub(crate) fn era_of(&self, cx: &Cx<'_>, message: &Message, is_by: bool) -> Era {
         let is_of_client = (self.role == Role::Client) == is_by;
         match message.kind {
-            Kind::Request if is_of_client => self.era_of_request(message),
+            Kind::Request if is_of_client => self.era_of_request(cx, message),
             Kind::Request => self.era_of_rest(),
             Kind::Result | Kind::Error => self.era_of_response(cx, message, is_by),
             Kind::Notification => self.era_of_notification(cx, message, is_by),
@@ -118,7 +118,7 @@ impl Part {
     }
 
     #[inline]
-    fn era_of_request(&self, message: &Message) -> Era {
+    fn era_of_request(&self, cx: &Cx<'_>, message: &Message) -> Era {
         if message.method == Method::Initialize {
             return Era::Session;
         }
@@ -129,7 +129,7 @@ impl Part {
             message.method,
             Method::ServerDiscover | Method::SubscriptionsListen | Method::TasksUpdate
         );
-        if is_newer && !self.handshake_begun() {
+        if (is_newer || cx.is_newer_head) && !self.handshake_begun() {
             return Era::Stateless;
         }
         self.era_of_rest()

@@ -77,6 +77,24 @@ impl Exchanges {
         self.map.get_mut(&stream)
     }
 
+    /// Whether the client ended the session by DELETE.
+    pub(crate) fn is_deleted(&self) -> bool {
+        let dead = self.session.dead;
+        dead.is_some_and(|dead| dead.how == HowDead::Deleted)
+    }
+
+    /// Whether the stream goes on with one that broke.
+    pub(crate) fn is_resumed(&self, stream: Stream) -> bool {
+        let exchange = self.exchange(stream);
+        exchange.is_some_and(|exchange| exchange.last_event.is_present())
+    }
+
+    /// Whether the client's request names 2026-07-28 in its headers.
+    pub(crate) fn is_newer(&self, stream: Stream) -> bool {
+        let exchange = self.exchange(stream);
+        exchange.is_some_and(|exchange| exchange.is(mark::NEWER))
+    }
+
     /// Whether some request was sent in a session, or may have been where its head alone is missing.
     pub(crate) fn carried_session(&self) -> bool {
         let mut all = self.map.values();

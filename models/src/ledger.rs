@@ -5,10 +5,13 @@ use std::ops::Range;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Stream};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
+use mcpsim_traces::lost::Lost;
 use mcpsim_traces::message::{Kind, Revision};
 use mcpsim_traces::tape::Value;
 
+use crate::coverage::Reached;
 use crate::era::{Awaits, Era, Held, is_of_all_versions};
+use crate::rules::lost::needed;
 use crate::rules::{Category, Rule, When, rule, rules};
 use crate::schema::Schemas;
 use crate::spelled::{has_long, spelled};
@@ -82,7 +85,9 @@ pub(crate) struct Ledger {
     pub(crate) held: Vec<Held>,
     counts: BTreeMap<&'static str, Counts>,
     /// What was seen: one bit for each [`When`].
-    seen: Seen,
+    pub(crate) seen: Seen,
+    /// What else was: messages, and how far each end's session came.
+    pub(crate) reached: Reached,
     per_rule_max: u32,
     /// Schemas that were announced, for both sides.
     pub(crate) schemas: Schemas,
@@ -99,6 +104,7 @@ impl Ledger {
             held: vec![],
             counts: BTreeMap::new(),
             seen: Seen::default(),
+            reached: Reached::default(),
             per_rule_max,
             schemas: Schemas::default(),
             unread: Unread::default(),
@@ -177,6 +183,24 @@ impl Ledger {
         }
     }
 
+    /// Rules that were broken, or that could not be told.
+    pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, Outcome)> {
+        let found = self
+            .counts
+            .iter()
+            .map(|(&rule, counts)| match counts.broken {
+                0 => (rule, Outcome::Unsure),
+                _ => (rule, Outcome::Broken),
+            });
+        // Seldom anything at all: only then every rule is asked.
+        let is_hidden = self.unread.count > 0 || !self.passed_over.is_empty();
+        let asked = if is_hidden { rules() } else { &[] };
+        let hidden = asked.iter().filter(|rule| {
+            !self.counts.contains_key(rule.id) && self.outcome(rule) == Outcome::Unsure
+        });
+        found.chain(hidden.map(|rule| (rule.id, Outcome::Unsure)))
+    }
+
     pub(crate) fn summary(&self) -> Summary {
         Summary::of(rules().iter().map(|rule| self.outcome(rule)))
     }
@@ -187,6 +211,10 @@ impl Ledger {
 pub(crate) struct Seen([u64; When::WORDS]);
 
 impl Seen {
+    pub(crate) const fn words(&self) -> &[u64; When::WORDS] {
+        &self.0
+    }
+
     #[inline]
     pub(crate) const fn has(self, when: When) -> bool {
         self.0[when.0 as usize / 64] >> (when.0 % 64) & 1 == 1
@@ -261,6 +289,10 @@ pub(crate) struct Cx<'a> {
     pub(crate) refused: bool,
     /// Its HTTP request shows that the client sends it by the revision that was agreed on.
     pub(crate) is_agreed: bool,
+    /// It came on a stream that goes on with a broken one: what was kept for that may have been said long before.
+    pub(crate) is_replayed: bool,
+    /// Its HTTP request names 2026-07-28 in its headers.
+    pub(crate) is_newer_head: bool,
     /// Whether the params of a request break the shape of its method, where its sender was judged.
     pub(crate) is_misshapen: Option<bool>,
 }
@@ -296,6 +328,8 @@ impl Cx<'_> {
             now_ms: self.now_ms,
             refused: self.refused,
             is_agreed: self.is_agreed,
+            is_replayed: self.is_replayed,
+            is_newer_head: self.is_newer_head,
             is_misshapen: None,
         }
     }
@@ -373,9 +407,13 @@ impl Cx<'_> {
             .clone()
             .or_else(|| spot(rule, self.text?, self.body))
             .filter(|_| is_last);
+        let verdict = match self.is_replayed && needed(rule, Lost::STREAMS) != Lost::NOTHING {
+            true => Verdict::Unsure,
+            false => case.verdict,
+        };
         Some(Finding {
             rule: rule.id,
-            verdict: case.verdict,
+            verdict,
             severity,
             blame: case.blame,
             party: self.party,

@@ -4,6 +4,7 @@
 //! [`Monitor`] judges a world exactly; [`Observer`] judges what somebody recorded, from where they
 //! stood. Both keep one [`Part`] for each party and link, and the same code decides for both.
 
+pub mod coverage;
 mod deep;
 mod era;
 pub mod examples;
@@ -27,6 +28,7 @@ mod spelled;
 mod spots;
 mod unread;
 
+pub use coverage::Coverage;
 pub use foreign::{Foreign, ForeignVersion};
 pub use ledger::{Outcome, Summary};
 pub use monitor::Monitor;

@@ -10,9 +10,10 @@ use mcpsim_traces::judge::{
 use mcpsim_traces::message::{Kind, Message, Method};
 use mcpsim_traces::scan::Scanner;
 
+use crate::coverage::{Reached, State};
 use crate::era::{Awaits, Era, Light};
 use crate::hangs::{self, End, Reason, Report, Silence};
-use crate::ledger::{Cx, Ledger, Outcome, Summary, payload_of};
+use crate::ledger::{Cx, Ledger, Outcome, Seen, Summary, payload_of};
 use crate::observer::{body_of, outside};
 use crate::part::{Mode, Part, flag, open};
 use crate::rules::Rule;
@@ -66,6 +67,21 @@ impl Monitor {
         self.ledger.outcome(rule)
     }
 
+    /// What was seen so far, …
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.ledger.seen
+    }
+
+    /// … and what else was reached.
+    pub(crate) fn reached(&self) -> &Reached {
+        &self.ledger.reached
+    }
+
+    /// Rules that were broken so far, or that could not be told.
+    pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, Outcome)> {
+        self.ledger.found()
+    }
+
     /// Frames that could not be looked into: rules about what they carry are unsure.
     pub fn unread(&self) -> &Unread {
         &self.ledger.unread
@@ -99,8 +115,16 @@ impl Monitor {
             now_ms: 0,
             refused: false,
             is_agreed: false,
+            is_replayed: false,
+            is_newer_head: false,
             is_misshapen: None,
         }
+    }
+
+    /// The part was in that state before.
+    fn went(&mut self, part: &Part, before: State) {
+        let reached = &mut self.ledger.reached;
+        reached.way(part.role, before, State::of(part));
     }
 
     fn outside(&mut self, party: PartyId, link: LinkId) -> Cx<'_> {
@@ -371,15 +395,26 @@ impl Judge for Monitor {
 
     #[inline]
     fn by(&mut self, part: &mut Part, sight: &Sight<'_>) {
+        if State::is_settled(part) {
+            return part.by(&mut self.cx(sight), sight.message);
+        }
+        let before = State::of(part);
         part.by(&mut self.cx(sight), sight.message);
+        self.went(part, before);
     }
 
     #[inline]
     fn toward(&mut self, part: &mut Part, sight: &Sight<'_>) {
+        if State::is_settled(part) {
+            return part.toward(&mut self.cx(sight), sight.message);
+        }
+        let before = State::of(part);
         part.toward(&mut self.cx(sight), sight.message);
+        self.went(part, before);
     }
 
     fn event(&mut self, part: &mut Part, _party: PartyId, _link: LinkId, event: PartEvent) {
+        let before = State::of(part);
         match event {
             PartEvent::ClosedByIt => part.set(flag::CLOSED),
             PartEvent::ClosedByPeer => {
@@ -417,6 +452,7 @@ impl Judge for Monitor {
                 }
             }
         }
+        self.went(part, before);
     }
 
     fn settle(&mut self, ends: &mut [EndState<'_, Part>], ending: Ending) {

@@ -374,6 +374,8 @@ impl Observer {
             now_ms: self.now_ms,
             refused,
             is_agreed: seen.message.kind == Kind::Batch && self.exchanges.is_agreed(seen.stream),
+            is_replayed: seen.from == Role::Server && self.exchanges.is_resumed(seen.stream),
+            is_newer_head: seen.from == Role::Client && self.exchanges.is_newer(seen.stream),
             is_misshapen: None,
         };
         by.by(&mut cx, seen.message);
@@ -531,6 +533,11 @@ impl Observer {
                 Verdict::Unsure,
                 Severity::Note,
                 "the client closed the session with it open",
+            ),
+            _ if self.exchanges.is_deleted() => (
+                Verdict::Unsure,
+                Severity::Note,
+                "the client deleted the session with it open",
             ),
             _ => (
                 Verdict::Unsure,
@@ -706,6 +713,8 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         now_ms: 0,
         refused: false,
         is_agreed: false,
+        is_replayed: false,
+        is_newer_head: false,
         is_misshapen: None,
     }
 }

@@ -108,7 +108,7 @@ pub(crate) struct Rare {
     /// The latest answers that the party sent, for findings that name two frames.
     pub(crate) answers: Vec<(Key, FrameNo)>,
     /// The latest answers that ended a token's series.
-    pub(crate) token_answers: Vec<(Key, FrameNo)>,
+    pub(crate) token_answers: Vec<(Key, FrameNo, Stream)>,
     /// Answers of the array that is being judged.
     pub(crate) batch_answers: Option<BTreeSet<Key>>,
     /// Own requests whose answer may be unread, in the order of the answers; some may be settled.
@@ -344,7 +344,10 @@ impl Part {
                 self.deep_by(cx, message);
             }
             Kind::Result | Kind::Error => {
-                self.deep_by(cx, message);
+                match self.owed_alike(message.id) {
+                    None => self.deep_by(cx, message),
+                    Some(id) => self.deep_by(cx, &Message { id, ..*message }),
+                }
                 seen |= bit(When::RESPONSE);
                 if message.kind == Kind::Result {
                     seen |= bit(if self.role == Role::Client {
@@ -368,6 +371,11 @@ impl Part {
             seen |= stateless_bits(message.kind);
         }
         cx.ledger.saw(seen);
+        if matches!(message.kind, Kind::Request | Kind::Notification) {
+            let revision = self.revision_of(cx.era, true);
+            let reached = &mut cx.ledger.reached;
+            reached.message(self.role, message.kind, message.method, revision);
+        }
         if !cx.ledger.held.is_empty() {
             self.keep_held(cx.ledger);
         }
@@ -383,6 +391,12 @@ impl Part {
         }
         self.mark_era(cx, message, false);
         self.flags &= !(flag::LAST_IN_CANCEL | flag::LAST_IN_RACE);
+        let is_opening = message.method == Method::Initialize && self.role == Role::Server;
+        if is_opening && !message.id.is_legal() && !self.opened.is_some() {
+            // Nobody may answer it; that the session was to begin is seen all the same.
+            self.opened = fact;
+            self.told_of_theirs(message);
+        }
         let is_bad = message.conditions.intersects(BAD);
         let unreadable = self.unreadable;
         match message.kind {
@@ -395,7 +409,10 @@ impl Part {
                 self.deep_toward(cx, message, fact);
             }
             Kind::Result | Kind::Error => {
-                self.deep_toward(cx, message, fact);
+                match self.asked_alike(message.id) {
+                    None => self.deep_toward(cx, message, fact),
+                    Some((id, _)) => self.deep_toward(cx, &Message { id, ..*message }, fact),
+                }
                 self.response_toward(cx, message, fact);
             }
             Kind::Batch => self.batch_toward(cx, message),

@@ -24,8 +24,8 @@ const ORDERS: u64 = 8;
 /// What is accused there by one rule or another, as the order has it: a session of which only the first answers tell the era, made so
 /// that they do not say it clearly; and a response to what was no request, which is wrong either way.
 const NAMED_BY_ORDER: [&str; 2] = [
-    "stateless-correlation.md:258",
-    "stateless-request-meta.md:22",
+    "stateless-correlation.md, dir-client-never-responds 1",
+    "stateless-request-meta.md, meta-required-fields 3",
 ];
 /// Told once of each session, for whichever side comes first; each of them would be told alone, too.
 const ONCE_A_SESSION: &str = "deprecated-features";
@@ -56,15 +56,19 @@ fn sessions() -> Vec<Session> {
             .to_string_lossy()
             .into_owned();
         let (mut options, mut block) = (None, vec![]);
+        let (mut heading, mut nth) = ("", 0);
         let text = read(&path);
-        for (number, line) in text.lines().enumerate() {
-            if let Some(words) = line.strip_prefix("```frames") {
-                options = Some((words.trim().to_owned(), number + 1));
+        for line in text.lines() {
+            if let Some(words) = line.strip_prefix("## ") {
+                (heading, nth) = (words.trim(), 0);
+            } else if let Some(words) = line.strip_prefix("```frames") {
+                nth += 1;
+                options = Some(words.trim().to_owned());
                 block.clear();
             } else if line == "```" {
-                let (options, number) = options.take().expect("options");
+                let options = options.take().expect("options");
                 let lines = spell_out(block.iter().copied()).expect("a session");
-                let place = format!("{name}:{number}");
+                let place = format!("{name}, {heading} {nth}");
                 if lines.len() <= LINES_MAX
                     && are_exchanges(&lines)
                     && !NAMED_BY_ORDER.contains(&&*place)

@@ -11,7 +11,8 @@ use mcpsim_traces::message::Tool;
 use mcpsim_models::Monitor;
 
 use crate::faults::fault;
-use crate::scenario::{Act, Faults, Ids, PartyRole, Scenario, Step, Transport};
+use crate::revisions::Revisions;
+use crate::scenario::{Act, Faults, Ids, PartyRole, Scenario, Step, Transport, keep, leave_out};
 use crate::tag::Tag;
 
 /// A scenario with a fault, and where each of its pieces stood in the scenario that it was cut from.
@@ -154,32 +155,14 @@ impl ScenarioCase {
         case.if_smaller_than(self)
     }
 
-    /// Without the steps of a client from there on, `count` of them, and the cancels of these.
+    /// Without the steps of a client from there on, `count` of them, and all that is about these.
     fn without_steps(&self, party: usize, from: usize, count: usize) -> Option<ScenarioCase> {
         let name = &self.scenario.parties[party].name;
         let steps = self.scenario.workload.get(name)?;
         let gone = from..(from + count).min(steps.len());
-        let target = |step: &Step| step.of.map(|of| usize::from(of) - 1);
-        let kept: Vec<bool> = steps
-            .iter()
-            .enumerate()
-            .map(|(at, step)| {
-                !gone.contains(&at) && !target(step).is_some_and(|at| gone.contains(&at))
-            })
-            .collect();
         let mut case = self.clone();
         let list = case.scenario.workload.get_mut(name)?;
-        for step in list.iter_mut() {
-            if let Some(of) = step.of {
-                let before = kept
-                    .iter()
-                    .take(usize::from(of))
-                    .filter(|&&kept| kept)
-                    .count();
-                step.of = Some(before as u16);
-            }
-        }
-        keep(list, &kept);
+        let kept = leave_out(list, |at, _| gone.contains(&at));
         keep(&mut case.steps[party], &kept);
         case.if_smaller_than(self)
     }
@@ -243,6 +226,14 @@ impl ScenarioCase {
             }));
             cuts.extend(self.changed(|scenario| scenario.parties[at].first_id = 1));
             cuts.extend(self.changed(|scenario| scenario.parties[at].ids = Ids::Numbers));
+            cuts.extend(self.changed(|scenario| scenario.parties[at].capabilities = None));
+            let spoken = self.scenario.parties[at].revisions;
+            if spoken.iter().count() > 1 {
+                for revision in spoken.iter() {
+                    let alone = Revisions::of(&[revision]);
+                    cuts.extend(self.changed(|scenario| scenario.parties[at].revisions = alone));
+                }
+            }
         }
     }
 
@@ -286,8 +277,21 @@ impl ScenarioCase {
 /// Plainer versions of a step, each one change away.
 fn plainer(step: &Step) -> Vec<Step> {
     let mut all = vec![];
-    if step.act == Act::ListTools || step.act == Act::RootsChanged {
+    let is_feature = !matches!(
+        step.act,
+        Act::Call | Act::Ping | Act::Cancel | Act::Batch | Act::Garbage
+    );
+    if is_feature {
         all.push(Step::plain(Act::Ping));
+    }
+    if step.task {
+        all.push(Step {
+            task: false,
+            ..*step
+        });
+    }
+    if step.act != Act::Call && step.n > 0 {
+        all.push(Step { n: 0, ..*step });
     }
     if step.timeout_ms.is_some() {
         all.push(Step {
@@ -341,14 +345,6 @@ fn plainer(step: &Step) -> Vec<Step> {
     all
 }
 
-fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
-    let mut at = 0;
-    list.retain(|_| {
-        at += 1;
-        kept[at - 1]
-    });
-}
-
 impl Case for ScenarioCase {
     fn candidates(&self) -> Vec<ScenarioCase> {
         let mut cuts = vec![];
@@ -376,7 +372,7 @@ impl Case for ScenarioCase {
         let mut chooser = LenientScript::new(&script);
         let outcome = run(
             setup,
-            Monitor::new(),
+            self.scenario.judge(self.fault),
             &mut chooser,
             &mut choices,
             |judge: &Monitor| target.is_in(judge.findings()),

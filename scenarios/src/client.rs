@@ -3,18 +3,31 @@
 use std::sync::Arc;
 
 use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
-use mcpsim_traces::event::{Origin, Role};
+use mcpsim_traces::event::Origin;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Capability, Kind, Message, Method, Shape, Version};
+use mcpsim_traces::message::{
+    Capabilities, Capability, Condition, Kind, Message, Method, Revision, Shape, Version,
+};
+use mcpsim_traces::render::{Spellings, render};
+use serde_json::Value;
 
 use crate::defect::Defect;
-use crate::plan::{Plan, REVISION};
+use crate::dress;
+use crate::errands::{self, Next};
+use crate::features::member;
+use crate::plan::Plan;
+use crate::rounds;
 use crate::scenario::{Act, Step};
-use crate::session::{Asked, Heard, METHOD_NOT_FOUND, Owed, Phase, Purpose, Session, Stage, Work};
+use crate::session::{
+    Asked, End, Heard, Letter, METHOD_NOT_FOUND, Owed, Phase, Purpose, Session, Stage, Work,
+};
 use crate::tag::{Tag, What};
 
 /// What a hostile client sends as a top-level array: one request, whose answer nobody needs.
 pub(crate) const BATCH: &[u8] = br#"[{"jsonrpc":"2.0","id":"in-a-batch","method":"ping"}]"#;
+
+/// What a hostile client sends that is no JSON: a request that stops in the middle.
+pub(crate) const GARBAGE: &[u8] = br#"{"jsonrpc":"2.0","id":"cut","method":"pi"#;
 
 /// A client with one session.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,14 +35,25 @@ pub struct Client {
     session: Session,
     /// The workload step that begins next, from 0.
     next: u16,
+    /// The tasks that steps have begun, by step.
+    tasks: Vec<(u16, String)>,
+    /// The steps that wait before they ask for their task again.
+    waiting: Vec<u16>,
     plan: Arc<Plan>,
 }
 
+/// How long a client waits before it asks for a task again, in milliseconds.
+const POLL_MS: u32 = 100;
+/// How long a client waits for an answer to its probe, in milliseconds: an old server may say nothing.
+const PROBE_MS: u32 = 5_000;
+
 impl Client {
-    pub(crate) fn new(plan: Arc<Plan>, repeats: bool) -> Client {
+    pub(crate) fn new(plan: Arc<Plan>, end: End) -> Client {
         Client {
-            session: Session::new(Port(0), Role::Client, repeats, &plan),
+            session: Session::new(Port(0), end, &plan),
             next: 0,
+            tasks: vec![],
+            waiting: vec![],
             plan,
         }
     }
@@ -37,20 +61,46 @@ impl Client {
     /// Whether every step of the workload is settled and nothing of the server's is in work.
     pub fn is_done(&self) -> bool {
         usize::from(self.next) == self.plan.steps.len()
-            && self.session.asked.is_empty()
+            && !self.waits()
             && self.session.owed.is_empty()
     }
 
-    /// Whether it waits for an answer.
+    /// Whether it has given its session up, or has none any more.
+    pub fn has_left(&self) -> bool {
+        self.session.phase == Phase::Down
+    }
+
+    /// Whether it waits for an answer; a subscription has none to wait for.
     pub fn waits(&self) -> bool {
-        !self.session.asked.is_empty()
+        let listens = |asked: &Asked| asked.method == Method::SubscriptionsListen;
+        !self.session.asked.iter().all(listens) || !self.waiting.is_empty()
     }
 
     fn opened(&mut self, lossy: bool, out: &mut Out<'_>) {
         let Client { session, plan, .. } = self;
         session.open(lossy);
         out.caused_by_step(0);
-        let hello = Message::initialize(Key::ABSENT, REVISION, plan.capabilities);
+        if plan.revisions.is_stateless_too() {
+            session.agreed = Some(Revision::V2026_07_28);
+            if plan.revisions.newest_with_handshake().is_none() {
+                // Nothing to agree on: any request may come first, and what the server has shows when it is asked.
+                session.phase = Phase::Ready;
+                session.other = ALL;
+                return self.go_on(out);
+            }
+            let probe = Message::request(Method::ServerDiscover, Key::ABSENT);
+            let at = session.reserve(plan, Purpose::Probe, false, out);
+            return session.send(plan, at, probe, Some(PROBE_MS), Route::Usual, out);
+        }
+        self.greet(out);
+    }
+
+    /// Opens a session with a handshake.
+    fn greet(&mut self, out: &mut Out<'_>) {
+        let Client { session, plan, .. } = self;
+        out.caused_by_step(0);
+        session.agreed = None;
+        let hello = dress::hello(plan, plan.offer());
         let at = session.reserve(plan, Purpose::Handshake, false, out);
         let impatient = plan.defect == Defect::CancelsInitialize;
         let timeout_ms = impatient.then_some(plan.timeout_ms);
@@ -61,16 +111,18 @@ impl Client {
         }
         if plan.defect == Defect::InitializedTooEarly {
             let ready = Message::notification(Method::Initialized);
-            out.send(session.port, ready, Route::Usual);
+            session.transmit(plan, ready, None, Method::None, Route::Usual, out);
         }
     }
 
-    fn heard(&mut self, heard: Heard, message: &Message, out: &mut Out<'_>) {
+    fn heard(&mut self, heard: Heard, message: &Message, raw: Option<&[u8]>, out: &mut Out<'_>) {
         match heard {
             Heard::Request(owed) => self.serve(owed, out),
-            Heard::Answer(asked) => self.answered(asked, message, out),
+            Heard::Answer(asked) => self.answered(asked, message, raw, out),
             Heard::Progress(at) => self.progressed(at, out),
-            Heard::Nothing | Heard::Initialized | Heard::Cancelled(_) => self.go_on(out),
+            Heard::Nothing | Heard::Initialized | Heard::Cancelled(_) | Heard::Told(_) => {
+                self.go_on(out);
+            }
             Heard::Batch => {
                 if self.plan.defect == Defect::DiesOnBatch {
                     out.exit();
@@ -79,14 +131,90 @@ impl Client {
         }
     }
 
-    fn answered(&mut self, asked: Asked, message: &Message, out: &mut Out<'_>) {
-        if asked.purpose != Purpose::Handshake {
+    fn answered(&mut self, asked: Asked, message: &Message, raw: Option<&[u8]>, out: &mut Out<'_>) {
+        match asked.purpose {
+            Purpose::Handshake => self.greeted(message, out),
+            Purpose::Probe => self.probed(message, raw, out),
+            Purpose::Step(number) => {
+                self.follow(number, &asked, message, raw, out);
+                self.go_on(out);
+            }
+            _ => self.go_on(out),
+        }
+    }
+
+    /// The server has said whether it speaks the revision without a handshake; any error says that it does not.
+    fn probed(&mut self, message: &Message, raw: Option<&[u8]>, out: &mut Out<'_>) {
+        let result = member(raw, "result");
+        let versions = result.get("supportedVersions").and_then(Value::as_array);
+        let newest = Value::from(Revision::V2026_07_28.as_str());
+        if message.kind == Kind::Result && versions.is_some_and(|all| all.contains(&newest)) {
+            self.session.phase = Phase::Ready;
+            self.session.other = declared(message, &result);
             return self.go_on(out);
         }
-        if message.kind != Kind::Result || message.version != Version::Known(REVISION) {
-            // Refused, or a revision that this client does not speak.
-            return self.leave(out);
+        self.greet(out);
+    }
+
+    /// Goes on with a step after an answer.
+    fn follow(
+        &mut self,
+        number: u16,
+        asked: &Asked,
+        message: &Message,
+        raw: Option<&[u8]>,
+        out: &mut Out<'_>,
+    ) {
+        let Client { session, plan, .. } = self;
+        let step = plan.steps[usize::from(number) - 1];
+        let revision = session.agreed.unwrap_or(plan.offer());
+        if asked.method == Method::ServerDiscover && message.kind == Kind::Result {
+            session.other = declared(message, &member(raw, "result"));
         }
+        out.caused_by(asked.origin);
+        let letter = match errands::next(&step, asked.method, revision, message, raw) {
+            Next::Done => return,
+            Next::Ask(letter) => letter,
+            Next::Follow(id) => {
+                let letter = errands::poll(&id);
+                self.tasks.push((number, id));
+                letter
+            }
+            Next::Wait(id) => {
+                if !self.tasks.iter().any(|(step, _)| *step == number) {
+                    self.tasks.push((number, id));
+                }
+                self.waiting.push(number);
+                return out.timer(session.tag(What::Poll, asked.origin), POLL_MS);
+            }
+        };
+        self.ask_again(number, letter, out);
+    }
+
+    /// Another request of a step.
+    fn ask_again(&mut self, number: u16, letter: Letter, out: &mut Out<'_>) {
+        let Client { session, plan, .. } = self;
+        let timeout_ms = plan.steps[usize::from(number) - 1].timeout_ms;
+        let at = session.reserve(plan, Purpose::Step(number), false, out);
+        session.send(plan, at, letter, timeout_ms, Route::Usual, out);
+    }
+
+    fn task_of(&self, number: Option<u16>) -> Option<&str> {
+        let made = self.tasks.iter().find(|(step, _)| Some(*step) == number)?;
+        Some(&made.1)
+    }
+
+    fn greeted(&mut self, message: &Message, out: &mut Out<'_>) {
+        let revision = match (message.kind, message.version) {
+            (Kind::Result, Version::Known(revision))
+                if revision.has_handshake() && self.plan.revisions.has(revision) =>
+            {
+                revision
+            }
+            // Refused, or a revision that this client does not speak.
+            _ => return self.leave(out),
+        };
+        self.session.agreed = Some(revision);
         self.session.phase = Phase::Greeted;
         self.session.other = message.capabilities;
         out.caused_by_step(0);
@@ -109,7 +237,8 @@ impl Client {
         out.caused_by_step(0);
         self.session.phase = Phase::Ready;
         let ready = Message::notification(Method::Initialized);
-        out.send(self.session.port, ready, Route::Usual);
+        let Client { session, plan, .. } = self;
+        session.transmit(plan, ready, None, Method::None, Route::Usual, out);
     }
 
     /// Gives the session up.
@@ -136,19 +265,22 @@ impl Client {
     }
 
     fn open_steps(&self) -> usize {
-        let step = |asked: &&Asked| matches!(asked.purpose, Purpose::Step(_));
-        self.session.asked.iter().filter(step).count()
+        let step = |asked: &&Asked| {
+            matches!(asked.purpose, Purpose::Step(_)) && asked.method != Method::SubscriptionsListen
+        };
+        self.session.asked.iter().filter(step).count() + self.waiting.len()
     }
 
     fn begin(&mut self, number: u16, out: &mut Out<'_>) {
         out.caused_by_step(number);
         let step = self.plan.steps[usize::from(number) - 1];
         match step.act {
-            Act::Call | Act::ListTools | Act::Ping => self.begin_request(number, &step, out),
             Act::RootsChanged => {
-                if self.plan.capabilities.has(Capability::RootsListChanged) {
+                let has_it = !self.is_stateless();
+                let Client { session, plan, .. } = self;
+                if has_it && plan.capabilities.has(Capability::RootsListChanged) {
                     let changed = Message::notification(Method::RootsListChanged);
-                    out.send(self.session.port, changed, Route::Usual);
+                    session.transmit(plan, changed, None, Method::None, Route::Usual, out);
                 }
             }
             Act::Cancel => {
@@ -157,19 +289,55 @@ impl Client {
                     step: step.of.unwrap_or(0),
                 };
                 if let Some(at) = self.session.open_of(origin) {
-                    self.session.withdraw(at, Route::Usual, out);
+                    let Client { session, plan, .. } = self;
+                    session.withdraw(plan, at, Route::Usual, out);
                 }
+            }
+            Act::Batch if self.session.agreed == Some(Revision::V2025_03_26) => {
+                self.send_batch(number, out);
             }
             Act::Batch => {
                 let slips = &["batch-not-in-revision"];
                 out.send_raw(self.session.port, BATCH, Route::Usual, slips);
             }
+            Act::Garbage => {
+                let slips = &["unparsable-message"];
+                out.send_raw(self.session.port, GARBAGE, Route::Usual, slips);
+            }
+            _ => self.begin_request(number, &step, out),
         }
     }
 
+    fn is_stateless(&self) -> bool {
+        self.session.agreed == Some(Revision::V2026_07_28)
+    }
+
+    /// Two requests in one array.
+    fn send_batch(&mut self, number: u16, out: &mut Out<'_>) {
+        let Client { session, plan, .. } = self;
+        let mut text = vec![b'['];
+        for _ in 0..2 {
+            let at = session.reserve(plan, Purpose::Step(number), false, out);
+            let asked = &mut session.asked[at];
+            asked.stage = Stage::Open;
+            asked.method = Method::Ping;
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            let ping = Message::request(Method::Ping, asked.id);
+            render(&ping, &Spellings::default(), &mut text);
+        }
+        text.push(b']');
+        out.send_raw(session.port, &text, Route::Usual, &[]);
+    }
+
     fn begin_request(&mut self, number: u16, step: &Step, out: &mut Out<'_>) {
-        if step.act != Act::Ping && !self.session.other.has(Capability::Tools) {
-            // The server has no tools: there is nothing to ask it for.
+        let revision = self.session.agreed.unwrap_or(self.plan.offer());
+        let is_offered =
+            errands::needed(step.act, revision).is_none_or(|needed| self.session.other.has(needed));
+        let names_task = step.act == Act::CancelTask && self.task_of(step.of).is_none();
+        if !is_offered || names_task || !errands::is_in(step.act, revision) {
+            // The server has nothing of the kind: there is nothing to ask it for.
             return;
         }
         let Client { session, plan, .. } = self;
@@ -187,12 +355,14 @@ impl Client {
             return;
         };
         let step = plan.steps[usize::from(number) - 1];
-        let message = match step.act {
-            Act::Call => Message::tools_call(Key::ABSENT, step.tool, step.n, Key::ABSENT),
-            Act::ListTools => Message::request(Method::ToolsList, Key::ABSENT),
-            _ => Message::request(Method::Ping, Key::ABSENT),
+        let revision = session.agreed.unwrap_or(plan.offer());
+        let task = self.tasks.iter().find(|(made, _)| Some(*made) == step.of);
+        let task = task.map(|(_, id)| id.as_str());
+        let Some(letter) = errands::first(&step, revision, session.other, task) else {
+            session.forget(at, out);
+            return;
         };
-        session.send(plan, at, message, step.timeout_ms, Route::Usual, out);
+        session.send(plan, at, letter, step.timeout_ms, Route::Usual, out);
         if step.cancel_soon {
             out.again(session.tag(What::Cancel, out.origin()));
         }
@@ -207,7 +377,8 @@ impl Client {
         if let Some(enough) = step.cancel_after_progress {
             asked.reports += 1;
             if asked.reports >= enough {
-                self.session.withdraw(at, Route::Usual, out);
+                let Client { session, plan, .. } = self;
+                session.withdraw(plan, at, Route::Usual, out);
                 self.go_on(out);
             }
         }
@@ -243,13 +414,23 @@ impl Client {
                     self.go_on(out);
                 }
             }
-            What::Report => {}
+            What::Flush => session.flush(out),
+            What::Poll => {
+                let number = tag.origin.step;
+                self.waiting.retain(|step| *step != number);
+                if let Some(id) = self.task_of(Some(number)) {
+                    let letter = errands::poll(id);
+                    self.ask_again(number, letter, out);
+                }
+            }
+            What::Report | What::Task => {}
         }
     }
 
     fn cancel(&mut self, origin: Origin, out: &mut Out<'_>) {
         if let Some(at) = self.session.open_of(origin) {
-            self.session.withdraw(at, Route::Usual, out);
+            let Client { session, plan, .. } = self;
+            session.withdraw(plan, at, Route::Usual, out);
             self.go_on(out);
         }
     }
@@ -259,12 +440,19 @@ impl Client {
             return;
         };
         self.session.asked[at].timed = false;
-        if self.session.asked[at].purpose != Purpose::Handshake {
-            return self.cancel(origin, out);
+        match self.session.asked[at].purpose {
+            Purpose::Handshake => {}
+            Purpose::Probe => {
+                // Silence is what some old servers answer a probe with.
+                self.session.forget(at, out);
+                return self.greet(out);
+            }
+            _ => return self.cancel(origin, out),
         }
         if self.plan.defect == Defect::CancelsInitialize {
-            let id = self.session.asked[at].id;
-            return out.send(self.session.port, Message::cancelled(id), Route::Usual);
+            let Client { session, plan, .. } = self;
+            let cancelled = Message::cancelled(session.asked[at].id);
+            return session.transmit(plan, cancelled, None, Method::None, Route::Usual, out);
         }
         // The handshake is never cancelled: there is no session to go on with.
         self.leave(out);
@@ -279,10 +467,10 @@ impl Client {
             return;
         };
         let asked = self.session.forget(at, out);
-        if asked.purpose == Purpose::Handshake {
-            self.leave(out);
-        } else {
-            self.go_on(out);
+        match asked.purpose {
+            Purpose::Handshake => self.leave(out),
+            Purpose::Probe => self.greet(out),
+            _ => self.go_on(out),
         }
     }
 
@@ -291,6 +479,13 @@ impl Client {
     fn serve(&mut self, owed: Owed, out: &mut Out<'_>) {
         let Client { session, plan, .. } = self;
         let needed = match owed.method {
+            _ if session.agreed == Some(Revision::V2026_07_28) => {
+                // Servers of this revision ask nothing of their own.
+                return session.refuse(plan, &owed, METHOD_NOT_FOUND, out);
+            }
+            Method::ElicitationCreate if owed.conditions.has(Condition::ElicitationUrl) => {
+                Capability::ElicitationUrl
+            }
             Method::SamplingCreateMessage => Capability::Sampling,
             Method::ElicitationCreate => Capability::Elicitation,
             Method::RootsList => Capability::Roots,
@@ -308,14 +503,34 @@ impl Client {
     }
 }
 
+/// Everything that a server could have.
+const ALL: Capabilities = Capabilities::of(Capability::ALL);
+
+/// What an answer to `server/discover` declares.
+fn declared(message: &Message, result: &Value) -> Capabilities {
+    let mut declared = message.capabilities;
+    let extension = result.pointer("/capabilities/extensions");
+    if extension.and_then(|all| all.get(dress::TASKS)).is_some() {
+        declared.add(Capabilities::of(&[
+            Capability::Tasks,
+            Capability::TasksCancel,
+        ]));
+    }
+    declared
+}
+
 /// A plain client's answer to a request of the server's.
-fn reply(owed: &Owed) -> Message {
+fn reply(owed: &Owed) -> Letter {
+    if owed.conditions.has(Condition::ElicitationUrl) {
+        let message = Message::result(owed.id, Shape::Elicitation);
+        return Letter::with(message, rounds::reply(owed.method, true));
+    }
     let shape = match owed.method {
         Method::SamplingCreateMessage => Shape::Sampling,
         Method::ElicitationCreate => Shape::Elicitation,
         _ => Shape::Roots,
     };
-    Message::result(owed.id, shape)
+    Message::result(owed.id, shape).into()
 }
 
 impl Actor for Client {
@@ -323,10 +538,19 @@ impl Actor for Client {
         match *input {
             Input::Opened { lossy, .. } => self.opened(lossy, out),
             Input::Frame {
-                message, stream, ..
+                message,
+                raw,
+                stream,
+                ..
             } => {
+                let waits = !self.session.asked.is_empty() && self.session.phase == Phase::Ready;
+                if self.plan.defect == Defect::TakesAnyFrame && waits && !message.kind.is_response()
+                {
+                    self.session.forget(0, out);
+                    return self.go_on(out);
+                }
                 let heard = self.session.hear(&self.plan, message, stream, out);
-                self.heard(heard, message, out);
+                self.heard(heard, message, raw, out);
             }
             Input::Timer { tag } | Input::Own { tag } => {
                 if let Some(tag) = Tag::read(tag) {
@@ -334,7 +558,10 @@ impl Actor for Client {
                 }
             }
             Input::ExchangeLost { message, .. } => self.exchange_lost(message, out),
-            Input::Closed { .. } => self.session.close(out),
+            Input::Closed { .. } => {
+                self.session.close(out);
+                self.waiting.clear();
+            }
         }
     }
 }

@@ -1,11 +1,15 @@
 //! The small defects that the fault catalogue plants into reference peers; each is looked at where it acts.
 
+use crate::tamper::Tamper;
+
 /// One defect of a peer. [`Defect::None`] is a right peer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Defect {
     /// None: a reference peer.
     #[default]
     None,
+    /// Writes some of its frames wrongly.
+    Writes(Tamper),
     /// Answers `notifications/initialized` with a result.
     AnswersNotification,
     /// Gives every second request the id of the one before.
@@ -70,4 +74,46 @@ pub(crate) enum Defect {
     AnswersLateCancel,
     /// Leaves another call unanswered when one is cancelled: it stops its newest work.
     CancelsNewest,
+    /// Writes log messages of every level, whatever level was set.
+    LogsAnyLevel,
+    /// Writes log messages to requests that want none.
+    LogsUnasked,
+    /// Writes a log message about what it cannot read, whether it declared logging or not.
+    LogsBadInput,
+    /// Tells clients of changes that they did not subscribe to.
+    TellsAll,
+    /// Tells clients of changes of lists that it did not declare.
+    TellsUndeclared,
+    /// Answers `notifications/roots/list_changed` with an error.
+    AnswersRootsChanged,
+    /// Answers `notifications/initialized` under an id of its own making.
+    AnswersUnderOwnId,
+    /// Answers what it cannot read under the id of the request before.
+    AnswersBadInputUnderLastId,
+    /// Ends its program when it meets an id that is a string.
+    DiesOnTextId,
+    /// Ends its program when the first request is not `initialize`.
+    DiesOnProbe,
+    /// Ends its program when it meets what is no JSON.
+    DiesOnGarbage,
+    /// Reads nothing more once it has met what is no JSON.
+    DeafAfterGarbage,
+    /// Ends its program when a second client comes.
+    DiesOnSecondClient,
+    /// Ends its program when a call comes while another is open.
+    DiesOnSecondCall,
+    /// Takes whatever comes next for the answer to its oldest request.
+    TakesAnyFrame,
+    /// Gives the id of a cancelled request to the next one.
+    FreesCancelledId,
+    /// Drops arrays where the revision has them.
+    IgnoresBatch,
+    /// Sends requests of its own where the revision has none.
+    AsksOutright,
+    /// Makes a call a task for a client that does not know tasks.
+    MakesTasksUnasked,
+    /// Gives a task's result before the task is done.
+    AnswersTaskEarly,
+    /// Goes on with a task that was cancelled.
+    GoesOnWhenCancelled,
 }

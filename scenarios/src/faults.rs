@@ -1,9 +1,18 @@
 //! The fault catalogue: reference peers with one small defect each, and what must be found about them.
 
+mod dispatch;
+mod features;
+mod payload;
+mod stateless;
+mod wire;
+
+use std::sync::OnceLock;
+
 use mcpsim_traces::judge::Blame;
 
 use crate::defect::Defect;
 use crate::scenario::PartyRole;
+use crate::tamper::{Edit, On, Tamper};
 
 /// A faulty peer: one defect, the scenario in which it shows, and the finding that it must lead to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,366 +36,72 @@ pub struct Fault {
 
 /// The catalogue.
 pub fn faults() -> &'static [Fault] {
-    FAULTS
+    static ALL: OnceLock<Vec<Fault>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        [
+            dispatch::FAULTS,
+            payload::FAULTS,
+            features::FAULTS,
+            stateless::FAULTS,
+            wire::FAULTS,
+        ]
+        .concat()
+    })
 }
 
 /// The fault of that name.
 pub fn fault(name: &str) -> Option<&'static Fault> {
-    FAULTS.iter().find(|fault| fault.name == name)
+    faults().iter().find(|fault| fault.name == name)
 }
 
-use PartyRole::{Client, Gateway, Server};
+/// A peer with that defect, which shows in every schedule and is its own side's to blame.
+const fn does(
+    name: &'static str,
+    about: &'static str,
+    scenario: &'static str,
+    at: PartyRole,
+    rule: &'static str,
+    defect: Defect,
+) -> Fault {
+    Fault {
+        name,
+        about,
+        scenario,
+        at,
+        rule,
+        blame: match at {
+            PartyRole::Client => Blame::Client,
+            PartyRole::Server | PartyRole::Gateway => Blame::Server,
+        },
+        needs_schedule: false,
+        defect,
+    }
+}
 
-const FAULTS: &[Fault] = &[
-    Fault {
-        name: "answers-a-notification",
-        about: "The server answers notifications/initialized with an empty result, which can have no id.",
-        scenario: "one-call",
-        at: Server,
-        rule: "result-id-missing",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::AnswersNotification,
-    },
-    Fault {
-        name: "reuses-an-id",
-        about: "The client gives every second request the id of the one before, which is still open.",
-        scenario: "eager-calls",
-        at: Client,
-        rule: "id-reused-while-active",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::ReusesId,
-    },
-    Fault {
-        name: "raises-its-id-late",
-        about: "The client takes an id when a call begins and raises its counter when the call is sent: two that begin together share one.",
-        scenario: "nested",
-        at: Client,
-        rule: "id-reused-while-active",
-        blame: Blame::Client,
-        needs_schedule: true,
-        defect: Defect::RaisesIdLate,
-    },
-    Fault {
-        name: "answers-twice",
-        about: "The server sends the answer to every tool call twice.",
-        scenario: "one-call",
-        at: Server,
-        rule: "duplicate-response",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::AnswersTwice,
-    },
-    Fault {
-        name: "answers-under-the-last-id",
-        about: "The server keeps the id to answer in one place for all calls, so a slow call is answered under the id of a later one.",
-        scenario: "parallel-calls",
-        at: Server,
-        rule: "duplicate-response",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::AnswersUnderLastId,
-    },
-    Fault {
-        name: "echoes-the-id-as-text",
-        about: "The server answers request 1 with the id \"1\".",
-        scenario: "one-call",
-        at: Server,
-        rule: "response-id-mismatch",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::EchoesIdAsText,
-    },
-    Fault {
-        name: "client-echoes-the-id-as-text",
-        about: "The client answers the server's request 1 with the id \"1\".",
-        scenario: "nested",
-        at: Client,
-        rule: "response-id-mismatch",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::EchoesIdAsText,
-    },
-    Fault {
-        name: "passes-ids-through-a-double",
-        about: "The server reads ids as floating-point numbers: 9007199254740993 comes back as 9007199254740992.",
-        scenario: "big-ids",
-        at: Server,
-        rule: "response-id-mismatch",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::IdThroughDouble,
-    },
-    Fault {
-        name: "takes-id-0-for-none",
-        about: "The server tests an id for truth, so a request with id 0 is a notification to it.",
-        scenario: "zero-id",
-        at: Server,
-        rule: "request-unanswered",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::IdZeroIsNone,
-    },
-    Fault {
-        name: "client-takes-id-0-for-none",
-        about: "The client tests an id for truth and never answers the server's first request.",
-        scenario: "zero-id",
-        at: Client,
-        rule: "request-unanswered",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::IdZeroIsNone,
-    },
-    Fault {
-        name: "sends-result-and-error",
-        about: "The server answers a tool's failure with both a result and an error.",
-        scenario: "failing-tool",
-        at: Server,
-        rule: "response-result-and-error",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::ResultAndError,
-    },
-    Fault {
-        name: "ignores-requests",
-        about: "The client answers nothing that the server asks it, so the server's tools hang.",
-        scenario: "nested",
-        at: Client,
-        rule: "request-unanswered",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::IgnoresRequests,
-    },
-    Fault {
-        name: "waits-for-its-own-request",
-        about: "The server dispatches one message at a time, and a tool that asks the client waits for an answer that nobody reads.",
-        scenario: "nested",
-        at: Server,
-        rule: "request-unanswered",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::SerialDispatcher,
-    },
-    Fault {
-        name: "asks-for-undeclared-sampling",
-        about: "The server asks for a sampling although the client declared none.",
-        scenario: "undeclared",
-        at: Server,
-        rule: "cap-sampling-not-declared",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::AsksUndeclaredSampling,
-    },
-    Fault {
-        name: "lists-tools-too-early",
-        about: "The client sends tools/list together with initialize.",
-        scenario: "one-call",
-        at: Client,
-        rule: "client-request-before-init-response",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::ListsTooEarly,
-    },
-    Fault {
-        name: "cancels-initialize",
-        about: "The client treats initialize like any request and cancels it when the answer takes too long.",
-        scenario: "one-call",
-        at: Client,
-        rule: "cancel-initialize",
-        blame: Blame::Client,
-        needs_schedule: true,
-        defect: Defect::CancelsInitialize,
-    },
-    Fault {
-        name: "cancels-by-text",
-        about: "The server compares the id in a cancellation as text: cancelling \"1\" drops the answer to 1 too.",
-        scenario: "mixed-ids",
-        at: Server,
-        rule: "request-unanswered",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::CancelsByText,
-    },
-    Fault {
-        name: "cancels-the-newest",
-        about: "The server stops its newest work on a cancellation, whichever request that names.",
-        scenario: "mixed-ids",
-        at: Server,
-        rule: "request-unanswered",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::CancelsNewest,
-    },
-    Fault {
-        name: "answers-again-when-cancelled",
-        about: "When a cancellation crosses its answer, the server answers again, with an error.",
-        scenario: "cancel-on-timeout",
-        at: Server,
-        rule: "duplicate-response",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::ErrorAfterCancel,
-    },
-    Fault {
-        name: "lists-a-request-late",
-        about: "The server lists its own request after sending it, loses an answer that is fast, and never answers the tool call.",
-        scenario: "nested",
-        at: Server,
-        rule: "request-unanswered",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::ListsRequestLate,
-    },
-    Fault {
-        name: "client-lists-a-request-late",
-        about: "The client lists its request after sending it, loses a fast answer, and cancels at its time-out what was answered.",
-        scenario: "cancel-on-timeout",
-        at: Client,
-        rule: "cancel-after-response-received",
-        blame: Blame::Client,
-        needs_schedule: true,
-        defect: Defect::ListsRequestLate,
-    },
-    Fault {
-        name: "reports-after-the-answer",
-        about: "The server leaves the last progress report to another task, which can come after the answer.",
-        scenario: "progress",
-        at: Server,
-        rule: "progress-after-response",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::ProgressRacesAnswer,
-    },
-    Fault {
-        name: "reports-twice",
-        about: "The server sends every progress report twice.",
-        scenario: "progress",
-        at: Server,
-        rule: "progress-not-increasing",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::ProgressRepeats,
-    },
-    Fault {
-        name: "reports-unasked",
-        about: "The server reports progress under the request's id when it was given no token.",
-        scenario: "count-quietly",
-        at: Server,
-        rule: "progress-unknown-token",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::ProgressWithoutToken,
-    },
-    Fault {
-        name: "dies-on-a-batch",
-        about: "The server's program ends when a top-level array arrives, and the call behind it is never read.",
-        scenario: "hostile-batch",
-        at: Server,
-        rule: "peer-died",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::DiesOnBatch,
-    },
-    Fault {
-        name: "skips-initialized",
-        about: "The client never sends notifications/initialized.",
-        scenario: "one-call",
-        at: Client,
-        rule: "initialized-missing",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::SkipsInitialized,
-    },
-    Fault {
-        name: "initialized-too-early",
-        about: "The client sends notifications/initialized together with initialize.",
-        scenario: "one-call",
-        at: Client,
-        rule: "initialized-too-early",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::InitializedTooEarly,
-    },
-    Fault {
-        name: "asks-too-early",
-        about: "The server asks the client before notifications/initialized has arrived, when a call comes first.",
-        scenario: "nested",
-        at: Server,
-        rule: "server-request-before-initialized",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::AsksTooEarly,
-    },
-    Fault {
-        name: "answers-the-wrong-client",
-        about: "The server sends an answer to the client that spoke last, not to the one that asked.",
-        scenario: "clients-apart",
-        at: Server,
-        rule: "response-unknown-id",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::AnswersLastClient,
-    },
-    Fault {
-        name: "answers-a-late-cancel",
-        about: "The server answers a cancellation that comes too late with an error without an id.",
-        scenario: "cancel-on-timeout",
-        at: Server,
-        rule: "cancel-answered",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::AnswersLateCancel,
-    },
-    Fault {
-        name: "leaves-the-version-tag-out",
-        about: "The server leaves `jsonrpc` out of what it sends when something failed.",
-        scenario: "failing-tool",
-        at: Server,
-        rule: "jsonrpc-version",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::VersionTagMissing,
-    },
-    Fault {
-        name: "gateway-mixes-servers",
-        about: "The gateway keeps the requests to all its servers in one table by id, so one \
-            server's answer settles a request to the other.",
-        scenario: "gateway",
-        at: Gateway,
-        rule: "request-unanswered",
-        blame: Blame::Server,
-        needs_schedule: true,
-        defect: Defect::OneTableForAllServers,
-    },
-    Fault {
-        name: "gateway-forwards-ids",
-        about: "The gateway forwards requests under its client's own ids, one of which it has used itself for initialize.",
-        scenario: "gateway-from-zero",
-        at: Gateway,
-        rule: "id-reused-by-sender",
-        blame: Blame::Client,
-        needs_schedule: false,
-        defect: Defect::ForwardsIds,
-    },
-    Fault {
-        name: "gateway-forwards-the-cancelled-id",
-        about: "The gateway forwards a cancellation with the id that its client used.",
-        scenario: "gateway",
-        at: Gateway,
-        rule: "cancel-unknown-request",
-        blame: Blame::Client,
-        needs_schedule: true,
-        defect: Defect::ForwardsCancelId,
-    },
-    Fault {
-        name: "gateway-forwards-the-token",
-        about: "The gateway forwards progress under the token that it gave the server, not under its client's.",
-        scenario: "gateway-progress",
-        at: Gateway,
-        rule: "progress-unknown-token",
-        blame: Blame::Server,
-        needs_schedule: false,
-        defect: Defect::ForwardsProgressToken,
-    },
-];
+/// A peer that writes some of its frames like that.
+const fn writes(
+    name: &'static str,
+    about: &'static str,
+    scenario: &'static str,
+    at: PartyRole,
+    rule: &'static str,
+    on: On,
+    edit: Edit,
+) -> Fault {
+    let defect = Defect::Writes(Tamper { on, edit });
+    does(name, about, scenario, at, rule, defect)
+}
+
+impl Fault {
+    /// It shows under some schedules only.
+    const fn sometimes(mut self) -> Fault {
+        self.needs_schedule = true;
+        self
+    }
+
+    /// The client end of a gateway is to blame.
+    const fn as_client(mut self) -> Fault {
+        self.blame = Blame::Client;
+        self
+    }
+}

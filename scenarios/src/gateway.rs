@@ -9,14 +9,17 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{
     Capabilities, Capability, Kind, Message, Method, Shape, Tool, Version,
 };
+use mcpsim_traces::render::Body;
 
 use crate::defect::Defect;
-use crate::plan::{Plan, REVISION};
+use crate::dress;
+use crate::features::member;
+use crate::plan::Plan;
 use crate::scenario::Routing;
 use crate::server::greet;
 use crate::session::{
-    Asked, Heard, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Owed, Phase,
-    Purpose, Session, Work,
+    Asked, End, Heard, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Letter, METHOD_NOT_FOUND,
+    Owed, Phase, Purpose, Session, Work,
 };
 use crate::tag::{Tag, What};
 
@@ -29,11 +32,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// `ends` says for each end which role the gateway has there, and whether its link can deliver twice.
-    pub(crate) fn new(plan: Arc<Plan>, ends: &[(Role, bool)]) -> Gateway {
-        let session = |(at, &(role, repeats)): (usize, &(Role, bool))| {
-            Session::new(Port(at as u8), role, repeats, &plan)
-        };
+    pub(crate) fn new(plan: Arc<Plan>, ends: &[End]) -> Gateway {
+        let session = |(at, &end): (usize, &End)| Session::new(Port(at as u8), end, &plan);
         Gateway {
             sessions: ends.iter().enumerate().map(session).collect(),
             plan,
@@ -63,19 +63,26 @@ impl Gateway {
         session.open(lossy);
         if session.role == Role::Client {
             out.caused_by_step(0);
-            let hello = Message::initialize(Key::ABSENT, REVISION, plan.capabilities);
+            let hello = dress::hello(plan, plan.offer());
             session.ask(plan, hello, Purpose::Handshake, false, Route::Usual, out);
         }
     }
 
-    fn heard(&mut self, port: Port, heard: Heard, message: &Message, out: &mut Out<'_>) {
+    fn heard(
+        &mut self,
+        port: Port,
+        heard: Heard,
+        message: &Message,
+        raw: Option<&[u8]>,
+        out: &mut Out<'_>,
+    ) {
         match heard {
             Heard::Request(owed) => match self.at(port).role {
                 Role::Server => self.serve_client(port, owed, out),
                 Role::Client => self.serve_server(port, owed, out),
             },
             Heard::Initialized => self.flush(out),
-            Heard::Answer(asked) => self.answered(port, asked, message, out),
+            Heard::Answer(asked) => self.answered(port, asked, message, raw, out),
             Heard::Progress(at) => self.pass_progress(port, at, message, out),
             Heard::Cancelled(owed) => {
                 if let Work::Relayed(to, id) = owed.work {
@@ -87,7 +94,7 @@ impl Gateway {
                     out.exit();
                 }
             }
-            Heard::Nothing => {}
+            Heard::Nothing | Heard::Told(_) => {}
         }
     }
 
@@ -265,35 +272,60 @@ impl Gateway {
 
     // ---- answers, progress, cancellation
 
-    fn answered(&mut self, port: Port, asked: Asked, message: &Message, out: &mut Out<'_>) {
+    fn answered(
+        &mut self,
+        port: Port,
+        asked: Asked,
+        message: &Message,
+        raw: Option<&[u8]>,
+        out: &mut Out<'_>,
+    ) {
         match asked.purpose {
             Purpose::Handshake => self.greeted(port, message, out),
-            Purpose::Relay(to, id) => self.pass_answer(to, id, message, out),
-            Purpose::Step(_) | Purpose::Nested(_) | Purpose::Alone => {}
+            Purpose::Relay(to, id) => self.pass_answer(to, id, message, raw, out),
+            Purpose::Step(_) | Purpose::Nested(_) | Purpose::Probe | Purpose::Alone => {}
         }
     }
 
     fn greeted(&mut self, port: Port, message: &Message, out: &mut Out<'_>) {
-        if message.kind != Kind::Result || message.version != Version::Known(REVISION) {
-            return self.leave(port, out);
-        }
+        let revision = match (message.kind, message.version) {
+            (Kind::Result, Version::Known(revision)) if self.plan.revisions.has(revision) => {
+                revision
+            }
+            _ => return self.leave(port, out),
+        };
         out.caused_by_step(0);
-        let session = self.at(port);
+        let Gateway { sessions, plan } = self;
+        let session = &mut sessions[usize::from(port.0)];
         session.phase = Phase::Ready;
+        session.agreed = Some(revision);
         session.other = message.capabilities;
-        out.send(
-            port,
-            Message::notification(Method::Initialized),
-            Route::Usual,
-        );
+        let ready = Message::notification(Method::Initialized);
+        session.transmit(plan, ready, None, Method::None, Route::Usual, out);
         self.flush(out);
     }
 
-    fn pass_answer(&mut self, to: Port, id: Key, message: &Message, out: &mut Out<'_>) {
+    fn pass_answer(
+        &mut self,
+        to: Port,
+        id: Key,
+        message: &Message,
+        raw: Option<&[u8]>,
+        out: &mut Out<'_>,
+    ) {
         let Gateway { sessions, plan } = self;
         let session = &mut sessions[usize::from(to.0)];
         if let Some(owed) = session.pay(id) {
-            session.answer(plan, &owed, *message, out);
+            // What came with a payload of its own goes on with it.
+            let result = raw.map(|raw| member(Some(raw), "result").to_string());
+            let members = result
+                .as_deref()
+                .and_then(|text| text.strip_prefix('{')?.strip_suffix('}'));
+            let letter = Letter {
+                message: *message,
+                body: members.map(Body::of),
+            };
+            session.answer(plan, &owed, letter, out);
         }
     }
 
@@ -320,7 +352,8 @@ impl Gateway {
         };
         out.caused_by(owed.origin);
         let route = session.route(&owed);
-        out.send(to, Message { token, ..*message }, route);
+        let message = Message { token, ..*message };
+        session.transmit(plan, message, None, Method::None, route, out);
     }
 
     /// The request was withdrawn where it came in: withdraws it where it was passed on to.
@@ -333,9 +366,10 @@ impl Gateway {
         };
         if plan.defect == Defect::ForwardsCancelId {
             session.forget(at, out);
-            out.send(to, Message::cancelled(owed.id), Route::Usual);
+            let cancelled = Message::cancelled(owed.id);
+            session.transmit(plan, cancelled, None, Method::None, Route::Usual, out);
         } else {
-            session.withdraw(at, Route::Usual, out);
+            session.withdraw(plan, at, Route::Usual, out);
         }
     }
 
@@ -349,7 +383,9 @@ impl Gateway {
         if self.at(port).asked[at].purpose == Purpose::Handshake {
             return self.leave(port, out);
         }
-        let asked = self.at(port).withdraw(at, Route::Usual, out);
+        let Gateway { sessions, plan } = self;
+        let session = &mut sessions[usize::from(port.0)];
+        let asked = session.withdraw(plan, at, Route::Usual, out);
         self.fail(&asked, out);
     }
 
@@ -416,13 +452,20 @@ impl Gateway {
         match tag.what {
             What::Timeout => self.timed_out(tag.port, tag.origin, out),
             What::List => session.list_late(tag.origin),
-            What::Send | What::Cancel | What::Work | What::Report | What::Initialized => {}
+            What::Flush => session.flush(out),
+            What::Send
+            | What::Cancel
+            | What::Work
+            | What::Report
+            | What::Initialized
+            | What::Task
+            | What::Poll => {}
         }
     }
 }
 
 /// What a gateway declares toward clients; its plan says what it declares toward servers.
-const AS_SERVER: Capabilities = Capabilities::of(&[Capability::Tools]);
+pub(crate) const AS_SERVER: Capabilities = Capabilities::of(&[Capability::Tools]);
 
 impl Actor for Gateway {
     fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>) {
@@ -431,8 +474,8 @@ impl Actor for Gateway {
             Input::Frame {
                 port,
                 message,
+                raw,
                 stream,
-                ..
             } => {
                 let Gateway { sessions, plan } = self;
                 let session = &mut sessions[usize::from(port.0)];
@@ -457,7 +500,7 @@ impl Actor for Gateway {
                 } else {
                     session.hear(plan, message, stream, out)
                 };
-                self.heard(port, heard, message, out);
+                self.heard(port, heard, message, raw, out);
             }
             Input::Timer { tag } | Input::Own { tag } => {
                 if let Some(tag) = Tag::read(tag) {

@@ -3,10 +3,15 @@
 use std::fmt;
 
 use mcpsim_traces::event::Fault;
-use mcpsim_traces::message::{Capability, Tool};
+use mcpsim_traces::message::{Capability, Revision, Tool};
 
+use crate::errands::is_in;
+use crate::revisions::Revisions;
 use crate::scenario::{Act, PartyRole, Scenario, Step, Transport};
-use crate::shape::SCENARIO;
+use crate::shape::{
+    NAMELESS, NAMELESS_PARTY, NO_REPORTS, NO_ROOM, NO_STEPS, NO_TARGET, NO_TIME, NO_WINDOW,
+    SCENARIO,
+};
 use crate::tag::PORTS_MAX;
 
 /// The most parties that a scenario can have.
@@ -102,12 +107,13 @@ impl Scenario {
         self.check_links()?;
         self.check_ends()?;
         self.check_workload()?;
-        self.check_limits()
+        self.check_limits()?;
+        self.check_sense()
     }
 
     fn check_parties(&self) -> Result<(), Mistake> {
         if self.name.is_empty() {
-            return wrong(&[key("name")], "a scenario needs a name");
+            return wrong(&[key("name")], NAMELESS);
         }
         if self.parties.is_empty() || self.parties.len() > PARTIES_MAX {
             return wrong(
@@ -118,7 +124,7 @@ impl Scenario {
         for (at, party) in self.parties.iter().enumerate() {
             let here = |member: &str| [key("parties"), Place::At(at), key(member)];
             if party.name.is_empty() {
-                return wrong(&here("name"), "a party needs a name");
+                return wrong(&here("name"), NAMELESS_PARTY);
             }
             if self.parties[..at]
                 .iter()
@@ -158,14 +164,15 @@ impl Scenario {
                 );
                 return wrong(&here(member), message);
             }
+            if role == PartyRole::Gateway && party.revisions.is_stateless_too() {
+                let message = "a gateway has sessions, and 2026-07-28 has none";
+                return wrong(&here("revisions"), message);
+            }
             if party.window == 0 {
-                return wrong(&here("window"), "a window of 0 lets no step begin");
+                return wrong(&here("window"), NO_WINDOW);
             }
             if party.timeout_ms == 0 {
-                return wrong(
-                    &here("timeout_ms"),
-                    "a time-out of 0 gives no answer a chance",
-                );
+                return wrong(&here("timeout_ms"), NO_TIME);
             }
             if let Some(orphan) = orphan(party.declared()) {
                 let message = format!("`{}` needs the capability above it", orphan.as_str());
@@ -204,10 +211,7 @@ impl Scenario {
                 return wrong(&here("server"), "a party cannot be linked with itself");
             }
             if link.capacity == Some(0) {
-                return wrong(
-                    &here("capacity"),
-                    "a pipe that holds no frame blocks for ever",
-                );
+                return wrong(&here("capacity"), NO_ROOM);
             }
             let least = self.least_capacity();
             if let Some(capacity) = link.capacity
@@ -248,7 +252,8 @@ impl Scenario {
                 let is_cancelled = step.timeout_ms.is_some()
                     || step.cancel_soon
                     || step.cancel_after_progress.is_some();
-                timers || is_cancelled || !step.is_request()
+                // A subscription stays open beside the window.
+                timers || is_cancelled || !step.is_request() || step.act == Act::Listen
             };
             let leaving = steps.iter().filter(leaves).count();
             let open = (party.window as usize).min(steps.len());
@@ -352,8 +357,11 @@ impl Scenario {
             if steps.len() > STEPS_MAX {
                 return wrong(&here, format!("a workload has at most {STEPS_MAX} steps"));
             }
+            let speaks = party.map(|party| party.revisions).unwrap_or_default();
             for (at, step) in steps.iter().enumerate() {
-                if let Some((member, message)) = check_step(step, &steps[..at]) {
+                let wrong_here =
+                    check_step(step, &steps[..at]).or_else(|| check_revision(step, speaks));
+                if let Some((member, message)) = wrong_here {
                     return wrong(
                         &[key("workload"), key(name), Place::At(at), key(member)],
                         message,
@@ -375,10 +383,7 @@ impl Scenario {
     fn check_limits(&self) -> Result<(), Mistake> {
         let bounds = &self.bounds;
         if bounds.steps_max == 0 {
-            return wrong(
-                &[key("bounds"), key("steps_max")],
-                "a run of 0 steps shows nothing",
-            );
+            return wrong(&[key("bounds"), key("steps_max")], NO_STEPS);
         }
         let http = self.links.iter().any(|link| link.kind == Transport::Http);
         let drop = http || self.links.iter().any(|link| link.beyond.drop);
@@ -419,12 +424,40 @@ impl Scenario {
     }
 }
 
+/// What no revision of the client has, by member.
+fn check_revision(step: &Step, speaks: Revisions) -> Option<(&'static str, String)> {
+    let spoken = || {
+        let dates: Vec<&str> = speaks.iter().map(Revision::as_str).collect();
+        dates.join(", ")
+    };
+    if !speaks.iter().any(|revision| is_in(step.act, revision)) {
+        let message = format!(
+            "there is no such thing in {}, which the client speaks",
+            spoken()
+        );
+        return Some(("do", message));
+    }
+    if step.task && !speaks.has(Revision::V2025_11_25) {
+        let message = format!(
+            "2025-11-25 alone has tasks that a client asks for; this one speaks {}",
+            spoken()
+        );
+        return Some(("task", message));
+    }
+    None
+}
+
 /// What is wrong with a step, by member.
 fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
     let call = step.act == Act::Call;
     let misplaced = [
         ("tool", step.tool != Tool::None && !call, "a call"),
-        ("n", step.n != 0 && !call, "a call"),
+        (
+            "n",
+            step.n != 0 && !step.act.is_numbered(),
+            "a step that picks one of several",
+        ),
+        ("task", step.task && !call, "a call"),
         ("progress", step.progress && !call, "a call"),
         (
             "timeout_ms",
@@ -443,8 +476,8 @@ fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
         ),
         (
             "of",
-            step.of.is_some() && step.act != Act::Cancel,
-            "a cancel",
+            step.of.is_some() && !matches!(step.act, Act::Cancel | Act::CancelTask | Act::Listen),
+            "a step that is about an earlier one",
         ),
     ];
     if let Some((member, _, owner)) = misplaced.iter().find(|(_, wrong, _)| *wrong) {
@@ -457,22 +490,31 @@ fn check_step(step: &Step, before: &[Step]) -> Option<(&'static str, String)> {
         return Some(("n", format!("`count` counts to {COUNT_MAX} at most")));
     }
     if step.timeout_ms == Some(0) {
-        return Some((
-            "timeout_ms",
-            "a time-out of 0 gives no answer a chance".to_owned(),
-        ));
+        return Some(("timeout_ms", NO_TIME.to_owned()));
     }
     if step.cancel_after_progress == Some(0) {
-        return Some(("cancel_after_progress", "0 reports never come".to_owned()));
+        return Some(("cancel_after_progress", NO_REPORTS.to_owned()));
+    }
+    if matches!(step.act, Act::CancelTask | Act::Listen) {
+        let target = step.of.map(|of| usize::from(of).checked_sub(1));
+        match target.map(|at| at.and_then(|at| before.get(at))) {
+            Some(Some(target)) if target.act == Act::Call => {}
+            None if step.act == Act::Listen => {}
+            None => {
+                let message = "it needs `of`: the number of the step that begins the task, from 1";
+                return Some(("of", message.to_owned()));
+            }
+            Some(_) => {
+                let message = "the step that begins the task must be an earlier call";
+                return Some(("of", message.to_owned()));
+            }
+        }
     }
     if step.act == Act::Cancel {
         let target = step.of.and_then(|of| usize::from(of).checked_sub(1));
         match target.map(|at| before.get(at)) {
             None => {
-                return Some((
-                    "of",
-                    "a cancel needs `of`: the number of an earlier step, from 1".to_owned(),
-                ));
+                return Some(("of", NO_TARGET.to_owned()));
             }
             Some(None) => {
                 return Some(("of", "the step to cancel must be an earlier one".to_owned()));
@@ -502,11 +544,11 @@ fn orphan(set: mcpsim_traces::message::Capabilities) -> Option<Capability> {
     })
 }
 
-fn key(name: &str) -> Place {
+pub(crate) fn key(name: &str) -> Place {
     Place::Key(name.to_owned())
 }
 
-fn wrong(path: &[Place], message: impl Into<String>) -> Result<(), Mistake> {
+pub(crate) fn wrong(path: &[Place], message: impl Into<String>) -> Result<(), Mistake> {
     Err(Mistake {
         path: path.to_vec(),
         message: message.into(),

@@ -6,7 +6,7 @@ pub use crate::client::Client;
 pub use crate::gateway::Gateway;
 pub use crate::server::Server;
 
-/// A reference peer of revision 2025-11-25, right or with one defect.
+/// A reference peer, right or with one defect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Peer {
     /// A client with a workload.

@@ -3,15 +3,14 @@
 use mcpsim_traces::message::{Capabilities, Revision};
 
 use crate::defect::Defect;
+use crate::revisions::Revisions;
 use crate::scenario::{Ids, Routing, Step};
 
-/// The revision that the reference peers speak.
-pub(crate) const REVISION: Revision = Revision::V2025_11_25;
-
 /// A party's orders.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) defect: Defect,
+    pub(crate) revisions: Revisions,
     pub(crate) capabilities: Capabilities,
     pub(crate) ids: Ids,
     pub(crate) first_id: i64,
@@ -27,4 +26,14 @@ pub(crate) struct Plan {
     pub(crate) timeout_ms: u32,
     pub(crate) routing: Routing,
     pub(crate) steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The revision that the party offers in a handshake, or answers an offer with that it does not speak.
+    /// A party without a handshake has none to offer; the newest stands in for it.
+    pub(crate) fn offer(&self) -> Revision {
+        self.revisions
+            .newest_with_handshake()
+            .unwrap_or(Revision::V2025_11_25)
+    }
 }

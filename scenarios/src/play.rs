@@ -7,9 +7,11 @@ use mcpsim_sim::choose::Chooser;
 use mcpsim_sim::run::{Outcome, run};
 use mcpsim_traces::event::Sink;
 use mcpsim_traces::judge::Judge;
+use mcpsim_traces::message::{Capability, Tool};
 
+use crate::defect::Defect;
 use crate::parse::Mistake;
-use crate::scenario::Scenario;
+use crate::scenario::{Act, Party, Scenario, Step};
 
 /// Why a scenario cannot be played.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +59,41 @@ pub fn play_until(
 ) -> Result<Outcome, PlayError> {
     scenario.check().map_err(PlayError::Scenario)?;
     let setup = scenario.setup(fault).map_err(PlayError::Fault)?;
-    Ok(run(setup, Monitor::new(), chooser, sink, |judge| {
+    let judge = scenario.judge(fault);
+    Ok(run(setup, judge, chooser, sink, |judge| {
         stop(judge.findings())
     }))
+}
+
+impl Scenario {
+    /// A judge that sees as much of this scenario's frames as it needs. Where structured messages hold all that
+    /// the peers say, no text is made; where some frames have more in them, all are read, because rules compare
+    /// them with each other (a call with the list of tools, a cursor with the page before).
+    pub fn judge(&self, fault: Option<&str>) -> Monitor {
+        let tampers = fault
+            .and_then(crate::faults::fault)
+            .is_some_and(|fault| matches!(fault.defect, Defect::Writes(_)));
+        match self.is_structured() && !tampers {
+            true => Monitor::new(),
+            false => Monitor::reading(),
+        }
+    }
+
+    /// Whether structured messages hold all that is said.
+    fn is_structured(&self) -> bool {
+        let plain_party = |party: &Party| {
+            party.revisions == Default::default() && !party.declared().has(Capability::Tasks)
+        };
+        let plain_step = |step: &Step| match step.act {
+            Act::Call => !step.task && !matches!(step.tool, Tool::Touch | Tool::Log | Tool::Link),
+            Act::ListTools
+            | Act::Ping
+            | Act::RootsChanged
+            | Act::Cancel
+            | Act::Batch
+            | Act::Garbage => true,
+            _ => false,
+        };
+        self.parties.iter().all(plain_party) && self.workload.values().flatten().all(plain_step)
+    }
 }

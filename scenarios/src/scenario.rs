@@ -12,11 +12,16 @@ use crate::defect::Defect;
 use crate::faults::{Fault, fault};
 use crate::peer::{Client, Gateway, Peer, Server};
 use crate::plan::Plan;
+use crate::revisions::Revisions;
+use crate::session::End;
 
 /// A world in words: who talks to whom, about what, and what may go wrong on the way.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
+    /// Where an editor finds the schema of the file.
+    #[serde(rename = "$schema", default, skip_serializing)]
+    pub schema: Unkept,
     /// A short name, for commands and files.
     pub name: String,
     /// One sentence on what it shows.
@@ -35,6 +40,16 @@ pub struct Scenario {
     /// Where a run ends at the latest.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bounds: Bounds,
+}
+
+/// What may stand in a file and is neither looked at nor kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unkept;
+
+impl<'de> Deserialize<'de> for Unkept {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Unkept, D::Error> {
+        serde::de::IgnoredAny::deserialize(from).map(|_| Unkept)
+    }
 }
 
 /// What a party is.
@@ -81,6 +96,11 @@ pub struct Party {
     pub name: String,
     /// What it is.
     pub role: PartyRole,
+    /// The revisions that it speaks. With a handshake a client offers the newest of them, and a server answers with
+    /// what was offered, or with its own newest. A client that speaks 2026-07-28 and others asks first
+    /// (`server/discover`) and falls back.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub revisions: Revisions,
     /// What it declares in the handshake. Left out: a server has tools, a client everything that
     /// servers can ask it for, and so has a gateway toward its servers.
     #[serde(
@@ -184,14 +204,33 @@ pub struct Faults {
 
 /// Where a run ends at the latest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "WrittenBounds")]
 pub struct Bounds {
     /// After so many steps a run is given up as unfinished.
-    #[serde(default = "steps_max")]
     pub steps_max: u32,
     /// After so many steps no more faults happen.
-    #[serde(default = "hostile_steps")]
     pub hostile_steps: u32,
+}
+
+/// The bounds as a file has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenBounds {
+    #[serde(default = "steps_max")]
+    steps_max: u32,
+    hostile_steps: Option<u32>,
+}
+
+impl From<WrittenBounds> for Bounds {
+    fn from(written: WrittenBounds) -> Bounds {
+        let steps_max = written.steps_max;
+        Bounds {
+            steps_max,
+            hostile_steps: written
+                .hostile_steps
+                .unwrap_or(hostile_steps().min(steps_max)),
+        }
+    }
 }
 
 impl Default for Bounds {
@@ -217,8 +256,56 @@ pub enum Act {
     RootsChanged,
     /// Cancels an earlier step's request, if it is open.
     Cancel,
-    /// Sends a top-level array, which the revision forbids: on purpose, and marked so.
+    /// Sends a top-level array. Where the revision forbids that, it does so on purpose, and marked.
     Batch,
+    /// Sends a frame that stops in the middle: on purpose, and marked so.
+    Garbage,
+    /// Reads the list of resources, page by page.
+    ListResources,
+    /// Reads the list of resource templates.
+    ListTemplates,
+    /// Reads a resource.
+    ReadResource,
+    /// Subscribes to a resource.
+    Subscribe,
+    /// Ends the subscription to a resource.
+    Unsubscribe,
+    /// Reads the list of prompts, page by page.
+    ListPrompts,
+    /// Gets a prompt.
+    GetPrompt,
+    /// Has a value completed: of a template where `n` is even, of a prompt where it is odd.
+    Complete,
+    /// Sets the least severe level of log messages, from 0 (`debug`) to 7 (`emergency`).
+    SetLevel,
+    /// Asks how far task `n` has come, whether there is one or not.
+    GetTask,
+    /// Reads the list of tasks.
+    ListTasks,
+    /// Cancels the task that an earlier step has begun.
+    CancelTask,
+    /// Asks the server what it is.
+    Discover,
+    /// Listens to changes, and to the task of an earlier step where one is named.
+    Listen,
+}
+
+impl Act {
+    /// Whether `n` says something about it.
+    pub const fn is_numbered(self) -> bool {
+        matches!(
+            self,
+            Act::Call
+                | Act::ReadResource
+                | Act::Subscribe
+                | Act::Unsubscribe
+                | Act::GetPrompt
+                | Act::Complete
+                | Act::SetLevel
+                | Act::GetTask
+                | Act::Listen
+        )
+    }
 }
 
 /// One step of a workload.
@@ -231,7 +318,7 @@ pub struct Step {
     /// Call: which tool.
     #[serde(default, skip_serializing_if = "is_default", with = "tool_name")]
     pub tool: Tool,
-    /// Call: the value that the answer gives back; how far `count` counts.
+    /// Call: the value that the answer gives back; how far `count` counts. Otherwise: which resource, prompt or level.
     #[serde(default, skip_serializing_if = "is_default")]
     pub n: u32,
     /// Call: whether progress is asked for.
@@ -246,9 +333,12 @@ pub struct Step {
     /// Requests: cancel in an own step some time after sending.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cancel_soon: bool,
-    /// Cancel: the step whose request is cancelled, counted from 1.
+    /// Cancel: the step whose request is cancelled, counted from 1. Cancel a task, listen: the step that begins the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u16>,
+    /// Call: whether it is to be run as a task.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub task: bool,
 }
 
 impl Step {
@@ -263,6 +353,7 @@ impl Step {
             cancel_after_progress: None,
             cancel_soon: false,
             of: None,
+            task: false,
         }
     }
 
@@ -277,8 +368,38 @@ impl Step {
 
     /// Whether the step sends a request.
     pub const fn is_request(&self) -> bool {
-        matches!(self.act, Act::Call | Act::ListTools | Act::Ping)
+        !matches!(
+            self.act,
+            Act::RootsChanged | Act::Cancel | Act::Batch | Act::Garbage
+        )
     }
+}
+
+/// Leaves steps out, with those that are about them, and lets the others mean the same steps as before. Says of each step
+/// whether it is still there.
+pub(crate) fn leave_out(
+    steps: &mut Vec<Step>,
+    is_gone: impl Fn(usize, &Step) -> bool,
+) -> Vec<bool> {
+    let mut kept: Vec<bool> = vec![];
+    for (at, step) in steps.iter_mut().enumerate() {
+        // A step is about an earlier one: what that is has been decided.
+        let target = step.of.map(usize::from);
+        let target_kept = target.is_none_or(|of| kept[of - 1]);
+        kept.push(target_kept && !is_gone(at, step));
+        step.of = target.map(|of| kept[..of].iter().filter(|&&kept| kept).count() as u16);
+    }
+    keep(steps, &kept);
+    kept
+}
+
+/// Keeps those entries of a list that are to be kept.
+pub(crate) fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
+    let mut at = 0;
+    list.retain(|_| {
+        at += 1;
+        kept[at - 1]
+    });
 }
 
 impl Scenario {
@@ -357,15 +478,19 @@ impl Scenario {
         }
     }
 
-    /// The ends of a party in the order of its ports, each with whether frames can come twice there.
-    fn ends(&self, name: &str) -> Vec<(Role, bool)> {
+    /// The ends of a party in the order of its ports.
+    fn ends(&self, name: &str) -> Vec<End> {
         let mut ends = vec![];
         for link in &self.links {
             let repeats = self.faults.duplicate > 0
                 && (link.kind == Transport::Http || link.beyond.duplicate);
             for (role, party) in [(Role::Client, &link.client), (Role::Server, &link.server)] {
                 if party == name {
-                    ends.push((role, repeats));
+                    ends.push(End {
+                        role,
+                        repeats,
+                        http: link.kind == Transport::Http,
+                    });
                 }
             }
         }
@@ -376,6 +501,7 @@ impl Scenario {
         let steps = self.workload.get(&party.name).cloned().unwrap_or_default();
         let plan = Arc::new(Plan {
             defect,
+            revisions: party.revisions,
             capabilities: party.declared(),
             ids: party.ids,
             first_id: party.first_id,
@@ -390,13 +516,10 @@ impl Scenario {
         let ends = self.ends(&party.name);
         match party.role {
             PartyRole::Client => {
-                let repeats = ends.first().is_some_and(|&(_, repeats)| repeats);
-                Peer::Client(Client::new(plan, repeats))
+                let end = ends.first().expect("a checked client has a link");
+                Peer::Client(Client::new(plan, *end))
             }
-            PartyRole::Server => {
-                let repeats: Vec<bool> = ends.iter().map(|&(_, repeats)| repeats).collect();
-                Peer::Server(Server::new(plan, &repeats))
-            }
+            PartyRole::Server => Peer::Server(Server::new(plan, &ends)),
             PartyRole::Gateway => Peer::Gateway(Gateway::new(plan, &ends)),
         }
     }
@@ -408,6 +531,7 @@ impl Party {
         Party {
             name: name.to_owned(),
             role,
+            revisions: Revisions::default(),
             capabilities: None,
             window: 1,
             first_id: 1,

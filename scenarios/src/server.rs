@@ -3,19 +3,27 @@
 use std::sync::Arc;
 
 use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
-use mcpsim_traces::event::Role;
+use mcpsim_traces::classify::classify;
+use mcpsim_traces::event::Stream;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{
-    Capabilities, Capability, Condition, Kind, Message, Method, Shape, Tool, Version,
+    Capabilities, Capability, Condition, Kind, Message, Method, Revision, Tool, Version,
 };
+use mcpsim_traces::render::Body;
+use mcpsim_traces::scan::Scanner;
+use serde_json::Value;
 
 use crate::defect::Defect;
-use crate::plan::{Plan, REVISION};
+use crate::dress;
+use crate::features;
+use crate::plan::Plan;
+use crate::rounds;
 use crate::session::{
-    Asked, Heard, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Owed, Phase, Purpose, Session,
-    Work,
+    Asked, End, Heard, INVALID_PARAMS, INVALID_REQUEST, Letter, Owed, Phase, Purpose, Session,
+    UNSUPPORTED_VERSION, Work,
 };
 use crate::tag::{Tag, What};
+use crate::tasks;
 
 /// A server with a session for each of its clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,56 +35,120 @@ pub struct Server {
 }
 
 impl Server {
-    /// `repeats` has an entry for each end: whether its link can deliver twice.
-    pub(crate) fn new(plan: Arc<Plan>, repeats: &[bool]) -> Server {
-        let session = |(at, &repeats): (usize, &bool)| {
-            Session::new(Port(at as u8), Role::Server, repeats, &plan)
-        };
+    pub(crate) fn new(plan: Arc<Plan>, ends: &[End]) -> Server {
+        let session = |(at, &end): (usize, &End)| Session::new(Port(at as u8), end, &plan);
         Server {
-            sessions: repeats.iter().enumerate().map(session).collect(),
+            sessions: ends.iter().enumerate().map(session).collect(),
             last: Port(0),
             plan,
         }
     }
 
-    fn heard(&mut self, port: Port, heard: Heard, message: &Message, out: &mut Out<'_>) {
+    fn heard(
+        &mut self,
+        port: Port,
+        heard: Heard,
+        message: &Message,
+        raw: Option<&[u8]>,
+        stream: Stream,
+        out: &mut Out<'_>,
+    ) {
         match heard {
-            Heard::Request(owed) => self.serve(port, owed, out),
+            Heard::Request(owed) => self.serve(port, owed, raw, out),
             Heard::Initialized => self.ready(port, out),
             Heard::Answer(asked) => self.answered(port, asked, message, out),
             Heard::Cancelled(owed) => self.stop(port, &owed, out),
             Heard::Batch => {
                 if self.plan.defect == Defect::DiesOnBatch {
                     out.exit();
+                } else {
+                    self.serve_batch(port, raw, stream, out);
                 }
             }
-            Heard::Nothing | Heard::Progress(_) => {}
+            Heard::Nothing | Heard::Progress(_) | Heard::Told(_) => {}
         }
     }
 
-    fn serve(&mut self, port: Port, owed: Owed, out: &mut Out<'_>) {
+    /// 2025-03-26 has arrays of frames: each member is taken as if it had come alone.
+    fn serve_batch(&mut self, port: Port, raw: Option<&[u8]>, stream: Stream, out: &mut Out<'_>) {
+        let session = &self.sessions[usize::from(port.0)];
+        let is_known = session.agreed == Some(Revision::V2025_03_26);
+        if !is_known || self.plan.defect == Defect::IgnoresBatch {
+            return;
+        }
+        let members = raw.and_then(|raw| serde_json::from_slice::<Vec<Value>>(raw).ok());
+        for member in members.unwrap_or_default() {
+            let text = member.to_string();
+            let text = text.as_bytes();
+            let found = classify(text, &mut Scanner::new()).message;
+            let session = &mut self.sessions[usize::from(port.0)];
+            let heard = session.hear(&self.plan, &found, stream, out);
+            self.heard(port, heard, &found, Some(text), stream, out);
+        }
+    }
+
+    fn serve(&mut self, port: Port, owed: Owed, raw: Option<&[u8]>, out: &mut Out<'_>) {
         let plan = &self.plan;
         let session = &mut self.sessions[usize::from(port.0)];
+        let is_stateless = owed.revision == Revision::V2026_07_28;
+        let dies = match plan.defect {
+            Defect::DiesOnProbe => {
+                session.phase == Phase::Fresh && owed.method != Method::Initialize
+            }
+            Defect::DiesOnSecondClient => owed.method == Method::Initialize && port != Port(0),
+            _ => false,
+        };
+        if dies {
+            return out.exit();
+        }
         match owed.method {
             Method::Initialize => greet(session, plan, &owed, plan.capabilities, out),
-            _ if session.phase == Phase::Fresh => session.refuse(plan, &owed, INVALID_REQUEST, out),
-            Method::ToolsList if plan.capabilities.has(Capability::Tools) => {
-                session.answer(plan, &owed, Message::result(owed.id, Shape::Tools), out);
+            _ if is_unsupported(plan, &owed) => {
+                let data = versions(plan, &owed);
+                session.refuse_with(plan, &owed, UNSUPPORTED_VERSION, &data, out);
+            }
+            _ if is_stateless && rounds::declared(raw).is_null() => {
+                // Each request says what its client can do.
+                session.refuse(plan, &owed, INVALID_PARAMS, out);
+            }
+            _ if !is_stateless && plan.revisions.newest_with_handshake().is_none() => {
+                // It names no version, and there is no session that could have one.
+                session.refuse(plan, &owed, INVALID_PARAMS, out);
+            }
+            _ if !is_stateless && session.phase == Phase::Fresh => {
+                session.refuse(plan, &owed, INVALID_REQUEST, out);
             }
             Method::ToolsCall if plan.capabilities.has(Capability::Tools) => {
-                self.call(port, owed, out)
+                self.call(port, owed, raw, out);
             }
-            _ => session.refuse(plan, &owed, METHOD_NOT_FOUND, out),
+            _ => features::serve(session, plan, owed, raw, out),
         }
     }
 
-    fn call(&mut self, port: Port, owed: Owed, out: &mut Out<'_>) {
+    fn call(&mut self, port: Port, owed: Owed, raw: Option<&[u8]>, out: &mut Out<'_>) {
         let plan = &self.plan;
         let session = &mut self.sessions[usize::from(port.0)];
+        if becomes_task(plan, &owed, raw) {
+            return tasks::create(session, plan, &owed, out);
+        }
+        if plan.defect == Defect::LogsUnasked {
+            features::log(session, plan, &owed, raw, out);
+        }
         match owed.tool {
             Tool::None => session.refuse(plan, &owed, INVALID_PARAMS, out),
             Tool::Echo | Tool::Fail => session.answer(plan, &owed, done(&owed), out),
             Tool::Slow => put_off(session, owed, Work::Later, out),
+            Tool::Log => {
+                features::log(session, plan, &owed, raw, out);
+                put_off(session, owed, Work::Later, out);
+            }
+            Tool::Touch => {
+                out.caused_by(owed.origin);
+                for session in &mut self.sessions {
+                    features::changed(session, plan, owed.value % 5, out);
+                }
+                self.sessions[usize::from(port.0)].answer(plan, &owed, done(&owed), out);
+            }
             Tool::Count => {
                 let reports =
                     owed.token.is_present() || plan.defect == Defect::ProgressWithoutToken;
@@ -90,8 +162,15 @@ impl Server {
                     put_off(session, owed, Work::Later, out);
                 }
             }
-            Tool::Ask | Tool::Confirm | Tool::Look => {
-                if session.phase == Phase::Ready || plan.defect == Defect::AsksTooEarly {
+            Tool::Ask | Tool::Confirm | Tool::Look | Tool::Link => {
+                let outright = plan.defect == Defect::AsksOutright;
+                if owed.revision == Revision::V2026_07_28 && !outright {
+                    let letter = rounds::next(&owed, raw);
+                    session.answer(plan, &owed, letter, out);
+                } else if session.phase == Phase::Ready
+                    || plan.defect == Defect::AsksTooEarly
+                    || outright
+                {
                     self.ask_client(port, owed, out);
                 } else {
                     // The client may not be asked anything before it says that it is ready.
@@ -108,16 +187,25 @@ impl Server {
         let (method, needed) = match owed.tool {
             Tool::Ask => (Method::SamplingCreateMessage, Capability::Sampling),
             Tool::Confirm => (Method::ElicitationCreate, Capability::Elicitation),
+            Tool::Link => (Method::ElicitationCreate, Capability::ElicitationUrl),
             _ => (Method::RootsList, Capability::Roots),
         };
-        let unguarded = plan.defect == Defect::AsksUndeclaredSampling && owed.tool == Tool::Ask;
-        if !session.other.has(needed) && !unguarded {
+        let unguarded = plan.defect == Defect::AsksUndeclaredSampling && owed.tool == Tool::Ask
+            || plan.defect == Defect::AsksOutright;
+        let known = dress::known_in(session.other, owed.revision);
+        if !known.has(needed) && !unguarded {
             return session.answer(plan, &owed, failure(&owed), out);
         }
         out.caused_by(owed.origin);
-        let mut question = Message::request(method, Key::ABSENT);
-        if method != Method::RootsList {
-            question = question.with_params();
+        let mut question: Letter = match method {
+            Method::RootsList => Message::request(method, Key::ABSENT).into(),
+            _ => Message::request(method, Key::ABSENT).with_params().into(),
+        };
+        if owed.tool == Tool::Link {
+            let address = rounds::address(&owed);
+            question.body = Some(Body::of(format!(
+                "\"mode\":\"url\",\"message\":\"go there\",{address}"
+            )));
         }
         let route = session.route(&owed);
         session.owe(owed, Work::Nested);
@@ -152,6 +240,14 @@ impl Server {
                 Kind::Result => done(&owed),
                 _ => failure(&owed),
             };
+            if owed.tool == Tool::Link && message.kind == Kind::Result {
+                // What the user did at that address is done.
+                out.caused_by(owed.origin);
+                let body = Body::of(format!("\"elicitationId\":\"{}\"", rounds::visit(&owed)));
+                let complete = Message::notification(Method::ElicitationComplete).with_params();
+                let route = session.route(&owed);
+                session.transmit(&self.plan, complete, Some(body), Method::None, route, out);
+            }
             session.answer(&self.plan, &owed, answer, out);
         }
     }
@@ -162,7 +258,7 @@ impl Server {
         let nested = |asked: &Asked| asked.purpose == Purpose::Nested(owed.id);
         if let Some(at) = session.asked.iter().position(nested) {
             let route = session.route(owed);
-            session.withdraw(at, route, out);
+            session.withdraw(&self.plan, at, route, out);
         }
     }
 
@@ -197,17 +293,19 @@ impl Server {
                 };
                 session.asked[at].timed = false;
                 let Purpose::Nested(outer) = session.asked[at].purpose else {
-                    session.withdraw(at, Route::Usual, out);
+                    session.withdraw(plan, at, Route::Usual, out);
                     return;
                 };
                 let owed = session.pay(outer);
                 let route = owed.map_or(Route::Usual, |owed| session.route(&owed));
-                session.withdraw(at, route, out);
+                session.withdraw(plan, at, route, out);
                 if let Some(owed) = owed {
                     session.answer(plan, &owed, failure(&owed), out);
                 }
             }
-            What::Send | What::Cancel | What::Initialized => {}
+            What::Task => tasks::work(session, plan, tag.origin, out),
+            What::Flush => session.flush(out),
+            What::Send | What::Cancel | What::Initialized | What::Poll => {}
         }
     }
 
@@ -278,11 +376,63 @@ pub(crate) fn greet(
     if incomplete {
         return session.refuse(plan, owed, INVALID_PARAMS, out);
     }
+    if plan.revisions.newest_with_handshake().is_none() {
+        // No session can be opened here.
+        let data = versions(plan, owed);
+        return session.refuse_with(plan, owed, UNSUPPORTED_VERSION, &data, out);
+    }
     session.phase = Phase::Greeted;
     session.other = owed.capabilities;
-    // Whatever was offered: this is the one revision that the reference peers speak.
-    let hello = Message::initialize_result(owed.id, REVISION, capabilities);
-    session.answer(plan, owed, hello, out);
+    let revision = dress::counter_offer(plan, owed.version);
+    session.agreed = Some(revision);
+    let welcome = dress::welcome(capabilities, owed.id, revision);
+    session.answer(plan, owed, welcome, out);
+}
+
+/// Whether a request names a version that the server does not speak outside a session.
+fn is_unsupported(plan: &Plan, owed: &Owed) -> bool {
+    let names_other = match owed.version {
+        Version::Known(revision) => revision != Revision::V2026_07_28,
+        Version::Unknown => true,
+        Version::None | Version::NotString => false,
+    };
+    owed.conditions.has(Condition::MetaVersion) && names_other && plan.revisions.is_stateless_too()
+}
+
+/// What an error says of the versions that are spoken here.
+fn versions(plan: &Plan, owed: &Owed) -> String {
+    let spoken: Vec<String> = plan
+        .revisions
+        .iter()
+        .map(|revision| format!("\"{revision}\""))
+        .collect();
+    let requested = match owed.version {
+        Version::Known(revision) => revision.as_str(),
+        _ => "unknown",
+    };
+    let spoken = spoken.join(",");
+    format!("\"data\":{{\"supported\":[{spoken}],\"requested\":\"{requested}\"}}")
+}
+
+/// Whether a call is run as a task: in 2025-11-25 where the client asks for it, in 2026-07-28 where the client
+/// knows tasks and the tool takes its time.
+fn becomes_task(plan: &Plan, owed: &Owed, raw: Option<&[u8]>) -> bool {
+    if !plan.capabilities.has(Capability::Tasks) || owed.tool == Tool::None {
+        return false;
+    }
+    match owed.revision {
+        Revision::V2025_11_25 => owed.conditions.has(Condition::TaskAsked),
+        Revision::V2026_07_28 if matches!(owed.tool, Tool::Slow | Tool::Confirm) => {
+            let declared = rounds::declared(raw);
+            let knows = declared
+                .get("extensions")
+                .and_then(|extensions| extensions.get(dress::TASKS))
+                .is_some();
+            let knows = knows || plan.defect == Defect::MakesTasksUnasked;
+            knows && (owed.tool == Tool::Slow || declared.get("elicitation").is_some())
+        }
+        _ => false,
+    }
 }
 
 fn put_off(session: &mut Session, owed: Owed, work: Work, out: &mut Out<'_>) {
@@ -304,20 +454,21 @@ fn report(session: &mut Session, plan: &Plan, owed: &Owed, progress: u32, out: &
         _ => owed.token,
     };
     let route = session.route(owed);
-    out.send(session.port, Message::progress(token, progress), route);
+    let message = Message::progress(token, progress);
+    session.transmit(plan, message, None, Method::None, route, out);
     if plan.defect == Defect::ProgressRepeats {
-        out.send(session.port, Message::progress(token, progress), route);
+        session.transmit(plan, message, None, Method::None, route, out);
     }
 }
 
-fn done(owed: &Owed) -> Message {
+pub(crate) fn done(owed: &Owed) -> Message {
     match owed.tool {
         Tool::Fail => failure(owed),
         _ => Message::tool_result(owed.id, owed.value),
     }
 }
 
-fn failure(owed: &Owed) -> Message {
+pub(crate) fn failure(owed: &Owed) -> Message {
     let mut message = Message::tool_result(owed.id, owed.value);
     message.conditions.insert(Condition::IsError);
     message
@@ -334,15 +485,15 @@ impl Actor for Server {
             Input::Frame {
                 port,
                 message,
+                raw,
                 stream,
-                ..
             } => {
                 if self.plan.defect == Defect::AnswersLastClient {
                     self.last = port;
                 }
                 let session = &mut self.sessions[usize::from(port.0)];
                 let heard = session.hear(&self.plan, message, stream, out);
-                self.heard(port, heard, message, out);
+                self.heard(port, heard, message, raw, stream, out);
             }
             Input::Timer { tag } | Input::Own { tag } => {
                 if let Some(tag) = Tag::read(tag) {
@@ -364,9 +515,10 @@ impl Server {
             .any(|session| session.asked.iter().any(nested))
     }
 
-    /// Whether nothing is open at any end.
+    /// Whether nothing is open at any end; a subscription is no work.
     pub fn is_idle(&self) -> bool {
-        let idle = |session: &Session| session.asked.is_empty() && session.owed.is_empty();
+        let listens = |owed: &Owed| matches!(owed.work, Work::Listens(_));
+        let idle = |session: &Session| session.asked.is_empty() && session.owed.iter().all(listens);
         self.sessions.iter().all(idle)
     }
 

@@ -5,10 +5,13 @@ use mcpsim_sim::actor::{Out, Port, Route};
 use mcpsim_traces::event::{Origin, Role, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{
-    Capabilities, Condition, Conditions, Kind, Message, Method, Shape, Tool,
+    Capabilities, Condition, Conditions, Kind, Message, Method, Revision, Shape, Tool, Version,
 };
+use mcpsim_traces::render::Body;
 
 use crate::defect::Defect;
+use crate::dress;
+use crate::features::Features;
 use crate::plan::Plan;
 use crate::scenario::Ids;
 use crate::tag::{Tag, What};
@@ -21,6 +24,8 @@ pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC: the parameters are wrong.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
+/// MCP, 2026-07-28: the version that a request names is not spoken here.
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 /// JSON-RPC: something went wrong inside.
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
@@ -42,6 +47,8 @@ pub(crate) enum Phase {
 pub(crate) enum Purpose {
     /// It opens the session.
     Handshake,
+    /// It asks whether the other side speaks the revision without a handshake.
+    Probe,
     /// It is that step of the workload, from 1.
     Step(u16),
     /// The request of that id, from the other side, needs its answer.
@@ -70,6 +77,8 @@ pub(crate) struct Asked {
     /// Its progress token, or [`Key::ABSENT`].
     pub(crate) token: Key,
     pub(crate) purpose: Purpose,
+    /// The method, once it is sent.
+    pub(crate) method: Method,
     pub(crate) stage: Stage,
     /// Whether a timer is set for it.
     pub(crate) timed: bool,
@@ -93,7 +102,15 @@ pub(crate) enum Work {
     Nested,
     /// It waits for the answer to the request of that id at that end.
     Relayed(Port, Key),
+    /// It waits for that task to end.
+    Awaits(u16),
+    /// It is a subscription to changes of these kinds, which stays open.
+    Listens(Kinds),
 }
+
+/// Kinds of changes, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Kinds(pub(crate) u8);
 
 /// A request of the other side that is not answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,13 +121,42 @@ pub(crate) struct Owed {
     pub(crate) tool: Tool,
     pub(crate) value: u32,
     pub(crate) conditions: Conditions,
-    pub(crate) version: mcpsim_traces::message::Version,
+    pub(crate) version: Version,
+    /// The revision that governs it.
+    pub(crate) revision: Revision,
     pub(crate) capabilities: Capabilities,
     pub(crate) origin: Origin,
     pub(crate) stream: Stream,
     /// The last progress that was passed on for it, as a [`Message`] gives it.
     pub(crate) passed_on: Option<i64>,
     pub(crate) work: Work,
+}
+
+/// A frame that is to be sent: what its structured form holds, and what not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Letter {
+    pub(crate) message: Message,
+    pub(crate) body: Option<Body>,
+}
+
+impl Letter {
+    /// With these members as its params or result.
+    pub(crate) fn with(message: Message, members: impl Into<Box<str>>) -> Letter {
+        Letter {
+            message,
+            body: Some(Body::of(members)),
+        }
+    }
+}
+
+impl From<Message> for Letter {
+    #[inline]
+    fn from(message: Message) -> Letter {
+        Letter {
+            message,
+            body: None,
+        }
+    }
 }
 
 /// What a frame means to the party, once the session has done its own part.
@@ -128,8 +174,10 @@ pub(crate) enum Heard {
     Progress(usize),
     /// The other side has withdrawn its request.
     Cancelled(Owed),
-    /// A top-level array came, and has been refused.
+    /// A top-level array came; where the revision has none it has been refused.
     Batch,
+    /// A notification of that method, which the session itself has no use for.
+    Told(Method),
 }
 
 /// Request ids that have come in, where a link can deliver twice: all integers below a mark, and
@@ -177,6 +225,15 @@ impl Known {
     }
 }
 
+/// What a scenario says of one end of one link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct End {
+    pub(crate) role: Role,
+    /// Whether the link can deliver a frame twice.
+    pub(crate) repeats: bool,
+    pub(crate) http: bool,
+}
+
 /// One end of one link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Session {
@@ -191,6 +248,15 @@ pub(crate) struct Session {
     pub(crate) owed: Vec<Owed>,
     /// What some defects remember: an id.
     pub(crate) memo: Key,
+    /// What a defect has still to write of a frame, and where.
+    pub(crate) half: Option<Box<[u8]>>,
+    pub(crate) half_route: Route,
+    /// The revision that was agreed, or that a client speaks without asking.
+    pub(crate) agreed: Option<Revision>,
+    /// What the session keeps beside its requests.
+    pub(crate) features: Features,
+    /// Whether the link is http.
+    pub(crate) http: bool,
     lossy: bool,
     /// Whether the link can deliver a frame twice.
     repeats: bool,
@@ -201,10 +267,20 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(port: Port, role: Role, repeats: bool, plan: &Plan) -> Session {
+    pub(crate) fn new(port: Port, end: End, plan: &Plan) -> Session {
+        let End {
+            role,
+            repeats,
+            http,
+        } = end;
         Session {
             port,
             role,
+            half: None,
+            half_route: Route::Usual,
+            agreed: None,
+            features: Features::default(),
+            http,
             phase: Phase::Down,
             other: Capabilities::NONE,
             asked: vec![],
@@ -227,6 +303,7 @@ impl Session {
     /// The link is gone: what is open on either side is dropped.
     pub(crate) fn close(&mut self, out: &mut Out<'_>) {
         self.phase = Phase::Down;
+        self.half = None;
         for asked in std::mem::take(&mut self.asked) {
             self.untime(&asked, out);
         }
@@ -254,6 +331,7 @@ impl Session {
             id,
             token: if with_token { id } else { Key::ABSENT },
             purpose,
+            method: Method::None,
             stage: Stage::Taken,
             timed: false,
             reports: 0,
@@ -267,11 +345,12 @@ impl Session {
         &mut self,
         plan: &Plan,
         at: usize,
-        message: Message,
+        what: impl Into<Letter>,
         timeout_ms: Option<u32>,
         route: Route,
         out: &mut Out<'_>,
     ) {
+        let Letter { message, body } = what.into();
         let timeout_ms = timeout_ms.or(self.lossy.then_some(plan.timeout_ms));
         let late = plan.defect == Defect::ListsRequestLate && message.method != Method::Initialize;
         if plan.defect == Defect::RaisesIdLate {
@@ -281,13 +360,15 @@ impl Session {
         out.caused_by(asked.origin);
         asked.stage = if late { Stage::Unlisted } else { Stage::Open };
         asked.timed = timeout_ms.is_some();
+        asked.method = message.method;
         let asked = *asked;
         let message = Message {
             id: asked.id,
             token: asked.token,
             ..message
         };
-        out.send(self.port, message, route);
+        let body = dress::request(self, plan, &message, body);
+        self.transmit(plan, message, body, Method::None, route, out);
         if let Some(delay_ms) = timeout_ms {
             out.timer(self.tag(What::Timeout, asked.origin), delay_ms);
         }
@@ -300,14 +381,14 @@ impl Session {
     pub(crate) fn ask(
         &mut self,
         plan: &Plan,
-        message: Message,
+        what: impl Into<Letter>,
         purpose: Purpose,
         with_token: bool,
         route: Route,
         out: &mut Out<'_>,
     ) -> Key {
         let at = self.reserve(plan, purpose, with_token, out);
-        self.send(plan, at, message, None, route, out);
+        self.send(plan, at, what, None, route, out);
         self.asked[at].id
     }
 
@@ -358,11 +439,25 @@ impl Session {
     }
 
     /// Withdraws the own request at that place: it is cancelled, and whatever comes for it is ignored.
-    pub(crate) fn withdraw(&mut self, at: usize, route: Route, out: &mut Out<'_>) -> Asked {
+    ///
+    /// On http, 2026-07-28 has no word for that: the exchange is given up.
+    pub(crate) fn withdraw(
+        &mut self,
+        plan: &Plan,
+        at: usize,
+        route: Route,
+        out: &mut Out<'_>,
+    ) -> Asked {
         let asked = self.asked.remove(at);
         self.untime(&asked, out);
         out.caused_by(asked.origin);
-        out.send(self.port, Message::cancelled(asked.id), route);
+        if let (Defect::FreesCancelledId, Some(number)) = (plan.defect, asked.id.as_integer()) {
+            self.next_id = number;
+        }
+        if !(self.http && self.agreed == Some(Revision::V2026_07_28)) {
+            let cancelled = Message::cancelled(asked.id);
+            self.transmit(plan, cancelled, None, Method::None, route, out);
+        }
         asked
     }
 
@@ -401,7 +496,14 @@ impl Session {
     }
 
     /// Answers a request; the id is filled in.
-    pub(crate) fn answer(&mut self, plan: &Plan, owed: &Owed, message: Message, out: &mut Out<'_>) {
+    pub(crate) fn answer(
+        &mut self,
+        plan: &Plan,
+        owed: &Owed,
+        what: impl Into<Letter>,
+        out: &mut Out<'_>,
+    ) {
+        let Letter { message, body } = what.into();
         out.caused_by(owed.origin);
         let id = match (plan.defect, owed.id.as_integer()) {
             (Defect::EchoesIdAsText, Some(number)) => text_id(number),
@@ -419,10 +521,11 @@ impl Session {
             message.number = INTERNAL_ERROR;
         }
         let route = self.route(owed);
-        out.send(self.port, message, route);
+        let body = dress::answer(owed, &message, body);
         if plan.defect == Defect::AnswersTwice && owed.method == Method::ToolsCall {
-            out.send(self.port, message, route);
+            self.transmit(plan, message, body.clone(), owed.method, route, out);
         }
+        self.transmit(plan, message, body, owed.method, route, out);
         if plan.defect == Defect::ErrorAfterCancel {
             self.memo = owed.id;
         }
@@ -433,13 +536,43 @@ impl Session {
         self.answer(plan, owed, Message::error(owed.id, code), out);
     }
 
+    /// Answers a request with an error that says more.
+    pub(crate) fn refuse_with(
+        &mut self,
+        plan: &Plan,
+        owed: &Owed,
+        code: i64,
+        data: &str,
+        out: &mut Out<'_>,
+    ) {
+        let letter = Letter {
+            message: Message::error(owed.id, code),
+            body: Some(Body::default().and(data)),
+        };
+        self.answer(plan, owed, letter, out);
+    }
+
     /// Answers something that is no request, and so has no id.
-    fn reject(&mut self, code: i64, stream: Stream, out: &mut Out<'_>) {
+    fn reject(&mut self, plan: &Plan, code: i64, stream: Stream, out: &mut Out<'_>) {
         let route = match self.role {
             Role::Client => Route::Usual,
             Role::Server => Route::On(stream),
         };
-        out.send(self.port, Message::error(Key::NULL, code), route);
+        let id = match (plan.defect, self.agreed) {
+            (Defect::AnswersBadInputUnderLastId, _) => self.memo,
+            (_, Some(Revision::V2026_07_28)) => Key::ABSENT,
+            _ => Key::NULL,
+        };
+        let (message, body) = match plan.defect {
+            Defect::LogsBadInput => (
+                Message::notification(Method::LogMessage).with_params(),
+                Some(Body::of(
+                    "\"level\":\"error\",\"data\":\"cannot read that\"",
+                )),
+            ),
+            _ => (Message::error(id, code), None),
+        };
+        self.transmit(plan, message, body, Method::None, route, out);
     }
 
     // ---- frames
@@ -460,14 +593,27 @@ impl Session {
             Kind::Notification => self.hear_notification(plan, message, stream, out),
             Kind::Result | Kind::Error => self.hear_answer(message, out),
             Kind::Batch => {
-                if plan.defect != Defect::DiesOnBatch {
-                    self.reject(INVALID_REQUEST, stream, out);
+                let is_served =
+                    self.role == Role::Server && self.agreed == Some(Revision::V2025_03_26);
+                if plan.defect != Defect::DiesOnBatch && !is_served {
+                    self.reject(plan, INVALID_REQUEST, stream, out);
                 }
                 Heard::Batch
             }
             Kind::Malformed => {
+                match plan.defect {
+                    Defect::DiesOnGarbage => {
+                        out.exit();
+                        return Heard::Nothing;
+                    }
+                    Defect::DeafAfterGarbage => {
+                        self.phase = Phase::Down;
+                        return Heard::Nothing;
+                    }
+                    _ => {}
+                }
                 if !message.has(Condition::Blank) {
-                    self.reject(malformed_code(message), stream, out);
+                    self.reject(plan, malformed_code(message), stream, out);
                 }
                 Heard::Nothing
             }
@@ -489,8 +635,23 @@ impl Session {
         {
             return Heard::Nothing;
         }
+        if plan.defect == Defect::DiesOnTextId && message.id.as_integer().is_none() {
+            out.exit();
+            return Heard::Nothing;
+        }
+        let others = |owed: &Owed| owed.method == Method::ToolsCall;
+        if plan.defect == Defect::DiesOnSecondCall
+            && message.method == Method::ToolsCall
+            && self.owed.iter().any(others)
+        {
+            out.exit();
+            return Heard::Nothing;
+        }
+        if plan.defect == Defect::AnswersBadInputUnderLastId {
+            self.memo = message.id;
+        }
         if !message.id.is_legal() {
-            self.reject(INVALID_REQUEST, stream, out);
+            self.reject(plan, INVALID_REQUEST, stream, out);
             return Heard::Nothing;
         }
         if self.repeats && !self.known.take(message.id) {
@@ -504,6 +665,7 @@ impl Session {
             value: message.value,
             conditions: message.conditions,
             version: message.version,
+            revision: self.governs(plan, message),
             capabilities: message.capabilities,
             origin: out.origin(),
             stream,
@@ -518,12 +680,21 @@ impl Session {
             self.refuse(plan, &owed, INVALID_REQUEST, out);
         } else if message.has(Condition::ParamsNotObject) {
             self.refuse(plan, &owed, INVALID_PARAMS, out);
-        } else if message.method == Method::Ping {
+        } else if message.method == Method::Ping && owed.revision.has_handshake() {
             self.answer(plan, &owed, Message::result(owed.id, Shape::Empty), out);
         } else {
             return Heard::Request(owed);
         }
         Heard::Nothing
+    }
+
+    /// The revision of a request of the other side.
+    fn governs(&self, plan: &Plan, message: &Message) -> Revision {
+        let newest = Revision::V2026_07_28;
+        if message.has(Condition::MetaVersion) && plan.revisions.has(newest) {
+            return newest;
+        }
+        self.agreed.unwrap_or(plan.offer())
     }
 
     fn hear_notification(
@@ -537,7 +708,12 @@ impl Session {
             Method::Initialized => {
                 if plan.defect == Defect::AnswersNotification {
                     let wrong = Message::result(Key::NULL, Shape::Empty);
-                    out.send(self.port, wrong, Route::On(stream));
+                    self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
+                }
+                if plan.defect == Defect::AnswersUnderOwnId {
+                    let id = Key::text(b"5f2c");
+                    let wrong = Message::result(id, Shape::Empty);
+                    self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
                 }
                 if self.role == Role::Server && self.phase == Phase::Greeted {
                     self.phase = Phase::Ready;
@@ -553,7 +729,12 @@ impl Session {
                 }
             }
             Method::Cancelled => self.hear_cancelled(plan, message, stream, out),
-            _ => Heard::Nothing,
+            Method::RootsListChanged if plan.defect == Defect::AnswersRootsChanged => {
+                let wrong = Message::error(Key::NULL, METHOD_NOT_FOUND);
+                self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
+                Heard::Told(Method::RootsListChanged)
+            }
+            method => Heard::Told(method),
         }
     }
 
@@ -576,11 +757,11 @@ impl Session {
                 return Heard::Nothing;
             }
             Defect::ErrorAfterCancel if named.is_none() && self.memo == message.token => {
-                let route = Route::On(stream);
-                out.send(self.port, Message::error(message.token, 0), route);
+                let late = Message::error(message.token, 0);
+                self.transmit(plan, late, None, Method::None, Route::On(stream), out);
             }
             Defect::AnswersLateCancel if named.is_none() => {
-                self.reject(INVALID_REQUEST, stream, out)
+                self.reject(plan, INVALID_REQUEST, stream, out)
             }
             _ => {}
         }

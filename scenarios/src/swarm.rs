@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use mcpsim_sim::choose::{Draws, Purpose};
 use mcpsim_traces::message::Tool;
 
-use crate::scenario::{Act, Scenario, Step};
+use crate::scenario::{Act, Scenario, Step, leave_out};
 
 /// The scenario of the run of that seed: each client without some of its kinds of requests (a kind is an act and its tool),
 /// and with parties that do not hesitate or ping although they might. Every kind and option stays in at least half of all runs,
@@ -31,7 +31,7 @@ pub fn swarmed(scenario: &Scenario, seed: u64) -> Cow<'_, Scenario> {
             kinds.swap_remove(always);
         }
         kinds.retain(|_| draws.below(2) == 0);
-        leave_out(steps, |step| kinds.contains(&kind(step)));
+        leave_out(steps, |_, step| kinds.contains(&kind(step)));
     }
     if smaller == *scenario {
         Cow::Borrowed(scenario)
@@ -44,29 +44,4 @@ type Kind = (Act, Tool);
 
 fn kind(step: &Step) -> Kind {
     (step.act, step.tool)
-}
-
-/// Leaves steps out, with the cancels of them, and lets the other cancels mean the same steps as before.
-fn leave_out(steps: &mut Vec<Step>, is_gone: impl Fn(&Step) -> bool) {
-    let target = |step: &Step| step.of.map(|of| usize::from(of) - 1);
-    let kept: Vec<bool> = steps
-        .iter()
-        .map(|step| {
-            let target_gone = target(step)
-                .and_then(|at| steps.get(at))
-                .is_some_and(&is_gone);
-            !is_gone(step) && !target_gone
-        })
-        .collect();
-    for step in steps.iter_mut() {
-        step.of = step.of.map(|of| {
-            let before = kept.iter().take(usize::from(of));
-            before.filter(|&&kept| kept).count() as u16
-        });
-    }
-    let mut at = 0;
-    steps.retain(|_| {
-        at += 1;
-        kept[at - 1]
-    });
 }

@@ -21,9 +21,15 @@ pub(crate) enum What {
     List,
     /// Send `notifications/initialized`.
     Initialized,
+    /// Write the half of a frame that is still to come (a defect).
+    Flush,
+    /// Go on with a task.
+    Task,
+    /// Ask how far a task has come.
+    Poll,
 }
 
-const WHATS: [What; 7] = [
+const WHATS: [What; 10] = [
     What::Send,
     What::Timeout,
     What::Cancel,
@@ -31,6 +37,9 @@ const WHATS: [What; 7] = [
     What::Report,
     What::List,
     What::Initialized,
+    What::Flush,
+    What::Task,
+    What::Poll,
 ];
 
 /// The most ends that a party can have: a port is packed into four bits.

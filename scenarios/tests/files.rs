@@ -2,6 +2,7 @@
 
 use mcpsim_scenarios::scenario::{
     Act, Beyond, Bounds, Faults, Ids, Link, Party, PartyRole, Routing, Scenario, Step, Transport,
+    Unkept,
 };
 use mcpsim_scenarios::{Scenario as Reexported, scenarios};
 use mcpsim_traces::message::{Capabilities, Capability, Tool};
@@ -61,12 +62,12 @@ fn unknown_names_are_placed_and_the_nearest_is_offered() {
         "\"tool\": \"count\"",
         "\"tool\": \"cuont\"",
         "10:30: unknown tool `cuont`; did you mean `count`? known here: \
-         echo, slow, count, ask, confirm, look, fail",
+         echo, slow, count, ask, confirm, look, fail, touch, log, link",
     );
     check(
         "\"n\": 2",
         "\"zzzzzzz\": 2",
-        "10:39: unknown key `zzzzzzz`; known here: do, tool, n, progress, timeout_ms, cancel_after_progress, cancel_soon, of",
+        "10:39: unknown key `zzzzzzz`; known here: do, tool, n, progress, timeout_ms, cancel_after_progress, cancel_soon, of, task",
     );
     check(
         "\"do\": \"cancel\"",
@@ -97,7 +98,7 @@ fn what_is_no_json_is_placed() {
     );
     check(
         "      {\"do\": \"cancel\", \"of\": 1}\n    ]",
-        "      {\"do\": \"cancel\", \"of\": 1}\n    ], \"c\": []",
+        "      {\"do\": \"cancel\", \"of\": 1}\n    ], \"c\": [{\"do\": \"ping\"}]",
         "12:8: `c` stands here twice",
     );
     check("\"kind\": \"pipe\", ", "", "7:42: `kind` is missing");
@@ -248,6 +249,128 @@ fn what_makes_no_world_is_placed_with_the_reason() {
     );
 }
 
+/// Well-formed, and of a world that could be made: but something that it asks for never happens.
+#[test]
+fn what_contradicts_itself_is_placed_with_the_reason() {
+    for (old, new, expected) in [
+        (
+            "\"links\"",
+            "\"bounds\": {\"steps_max\": 500, \"hostile_steps\": 501},\n  \"links\"",
+            "7:49: a run is given up after 500 steps: it would never be calm",
+        ),
+        (
+            "\"pipe\", \"client\": \"c\", \"server\": \"s\"",
+            "\"http\", \"client\": \"c\", \"server\": \"s\", \"capacity\": 80",
+            "7:72: `capacity` is for a pipe: http holds as much as is sent",
+        ),
+        (
+            "[{\"kind\": \"pipe\", \"client\": \"c\", \"server\": \"s\"}]",
+            "[{\"kind\": \"http\", \"client\": \"c\", \"server\": \"s\", \"beyond\": {\"drop\": true}}], \"faults\": {\"drop\": 1}",
+            "7:79: `drop` is for a pipe: http loses frames as it is",
+        ),
+        (
+            "[{\"kind\": \"pipe\", \"client\": \"c\", \"server\": \"s\"}]",
+            "[{\"kind\": \"http\", \"client\": \"c\", \"server\": \"s\", \"beyond\": {\"duplicate\": true}}], \"faults\": {\"duplicate\": 1}",
+            "7:84: `duplicate` is for a pipe: http delivers frames twice as it is",
+        ),
+        (
+            "\"role\": \"server\"",
+            "\"role\": \"server\", \"capabilities\": [\"tools\", \"roots\"]",
+            "5:53: `roots` is for clients to declare; `s` is a server",
+        ),
+        (
+            "\"window\": 2",
+            "\"window\": 2, \"capabilities\": [\"logging\"]",
+            "4:66: `logging` is for servers to declare; `c` is a client",
+        ),
+        (
+            "\"window\": 2",
+            "\"window\": 2, \"capabilities\": [\"roots\", \"sampling\", \"roots\"]",
+            "4:88: `roots` stands here twice",
+        ),
+        (
+            "\"role\": \"server\"",
+            "\"role\": \"server\", \"capabilities\": [\"logging\"]",
+            "10:14: `s` does not declare `tools`: nothing is sent",
+        ),
+        (
+            "\"window\": 2",
+            "\"window\": 1",
+            "11:14: with a window of 1 every step is settled when the next one begins",
+        ),
+        (
+            "\"progress\": true",
+            "\"progress\": true, \"cancel_after_progress\": 3",
+            "10:90: `count` reports 2 times only, as `n` says",
+        ),
+        (
+            "\"count\", \"n\": 2, \"progress\": true",
+            "\"slow\", \"progress\": true, \"cancel_after_progress\": 1",
+            "10:81: `slow` reports no progress: `count` does",
+        ),
+        (
+            "\"progress\": true",
+            "\"cancel_after_progress\": 1",
+            "10:72: `cancel_after_progress` is for a call with `progress`",
+        ),
+        (
+            "\"of\": 1}",
+            "\"of\": 1},\n      {\"do\": \"cancel\", \"of\": 1}",
+            "12:30: step 2 cancels that already",
+        ),
+        (
+            "{\"do\": \"cancel\", \"of\": 1}",
+            "{\"do\": \"batch\"}, {\"do\": \"cancel\", \"of\": 2}",
+            "11:47: the step to cancel sends no request",
+        ),
+    ] {
+        check(old, new, expected);
+    }
+    let text = GOOD
+        .replace(
+            "\"window\": 2",
+            "\"window\": 2, \"capabilities\": [\"roots\"]",
+        )
+        .replace("\"cancel\", \"of\": 1", "\"roots_changed\"");
+    let said = Scenario::parse(&text).map_err(|error| error.to_string());
+    let expected = "11:14: `c` does not declare `roots.listChanged`: nothing is sent";
+    assert_eq!(said, Err(expected.to_owned()));
+}
+
+#[test]
+fn a_gateway_has_one_link_to_a_server_and_declares_as_a_client() {
+    let gateway = mcpsim_scenarios::scenario("gateway").expect("named");
+    let mut doubled = gateway.clone();
+    doubled.links.push(doubled.links[1].clone());
+    let said = doubled.check().expect_err("two links").to_string();
+    assert_eq!(
+        said,
+        "links[3].server: `gateway` and `even` have a link already"
+    );
+    let mut tooled = gateway.clone();
+    tooled.parties[1].capabilities = Some(Capabilities::of(&[Capability::Tools]));
+    let said = tooled.check().expect_err("tools").to_string();
+    let expected = "parties[1].capabilities: `tools` is for servers to declare; `gateway` declares as a client, toward its servers";
+    assert_eq!(said, expected);
+    // A gateway has tools whatever is behind it, and answers for a server without any.
+    let mut bare = gateway.clone();
+    bare.parties[2].capabilities = Some(Capabilities::NONE);
+    assert_eq!(bare.check(), Ok(()));
+}
+
+#[test]
+fn a_file_may_name_its_schema_and_give_few_steps() {
+    let text = GOOD.replace(
+        "\"name\": \"mine\"",
+        "\"$schema\": \"./s.json\", \"name\": \"mine\"",
+    );
+    assert_eq!(Scenario::parse(&text), Scenario::parse(GOOD));
+    let text = GOOD.replace("\"links\"", "\"bounds\": {\"steps_max\": 500}, \"links\"");
+    let scenario = Scenario::parse(&text).expect("valid");
+    assert_eq!(scenario.bounds.hostile_steps, 500);
+    assert_eq!(Scenario::parse(&scenario.to_json()), Ok(scenario));
+}
+
 #[test]
 fn pipes_that_could_block_both_ends_are_refused() {
     // Window 2, and a cancel: 4 + 2 * 2 + 3.
@@ -261,7 +384,10 @@ fn pipes_that_could_block_both_ends_are_refused() {
 fn a_client_without_work_is_refused() {
     let text = GOOD.replace("\"c\": [\n      {\"do\": \"call\", \"tool\": \"count\", \"n\": 2, \"progress\": true},\n      {\"do\": \"cancel\", \"of\": 1}\n    ]", "\"c\": []");
     let error = Scenario::parse(&text).expect_err("nothing to do");
-    assert_eq!(error.to_string(), "9:10: client `c` has nothing to do");
+    assert_eq!(
+        error.to_string(),
+        "9:10: `c` must be a list of 1 to 65535 steps, not of 0"
+    );
 }
 
 #[test]
@@ -305,7 +431,7 @@ fn any_step() -> impl Strategy<Value = Step> {
                 progress,
                 timeout_ms,
                 cancel_soon,
-                cancel_after_progress: progress.then_some(2),
+                cancel_after_progress: (progress && tool == Tool::Count && n >= 2).then_some(2),
                 ..Step::call(tool, n)
             }
         ),
@@ -314,7 +440,6 @@ fn any_step() -> impl Strategy<Value = Step> {
             ..Step::plain(Act::Ping)
         }),
         Just(Step::plain(Act::ListTools)),
-        Just(Step::plain(Act::RootsChanged)),
         Just(Step::plain(Act::Batch)),
     ]
 }
@@ -331,6 +456,7 @@ prop_compose! {
         faults in any::<(u8, u8, u8, u8, u8)>(),
         capacity in proptest::option::of(100u32..200),
         steps_max in 1u32..1_000_000,
+        hostile in 1u32..20_000,
         name in "[a-z\"\\\\é]{1,8}",
     ) -> Scenario {
         let mut client = Party::plain(&name, PartyRole::Client);
@@ -350,6 +476,7 @@ prop_compose! {
         server.routing = Routing::Value;
         let http = kind == Transport::Http;
         Scenario {
+            schema: Unkept,
             name: format!("of {name}"),
             about: String::new(),
             parties: vec![client, server],
@@ -357,7 +484,7 @@ prop_compose! {
                 kind,
                 client: name.clone(),
                 server: "the server".to_owned(),
-                capacity,
+                capacity: capacity.filter(|_| !http),
                 beyond: Beyond {
                     reorder: flags.2,
                     ..Beyond::default()
@@ -371,7 +498,7 @@ prop_compose! {
                 cut: faults.3,
                 crash: faults.4,
             },
-            bounds: Bounds { steps_max, ..Bounds::default() },
+            bounds: Bounds { steps_max, hostile_steps: hostile.min(steps_max) },
         }
     }
 }
@@ -396,4 +523,12 @@ proptest! {
             prop_assert!(Scenario::parse(&text[..cut]).is_err());
         }
     }
+}
+
+/// Every file of the folder is a named scenario.
+#[test]
+fn no_file_is_left_out() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/named");
+    let files = std::fs::read_dir(folder).expect("the folder is there");
+    assert_eq!(files.count(), mcpsim_scenarios::scenarios().len());
 }

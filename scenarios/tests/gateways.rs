@@ -3,7 +3,7 @@
 
 use mcpsim_scenarios::play;
 use mcpsim_scenarios::scenario::{
-    Act, Beyond, Bounds, Faults, Link, Party, PartyRole, Scenario, Step, Transport,
+    Act, Beyond, Bounds, Faults, Link, Party, PartyRole, Scenario, Step, Transport, Unkept,
 };
 use mcpsim_sim::choose::{Dice, derive_seed};
 use mcpsim_traces::event::Nothing;
@@ -97,6 +97,23 @@ fn any_step(numbers: &mut Numbers, before: usize) -> Step {
     }
 }
 
+/// The steps that can do what they say; a client that cancels has room for what it cancels.
+fn sensible(steps: Vec<Step>, client: &mut Party) -> Vec<Step> {
+    let mut kept: Vec<Step> = vec![];
+    for mut step in steps {
+        let reports = if step.tool == Tool::Count { step.n } else { 0 };
+        step.cancel_after_progress = step.cancel_after_progress.filter(|&after| after <= reports);
+        let is_cancel = step.act == Act::Cancel;
+        if is_cancel && kept.iter().any(|other| other.of == step.of) {
+            step = Step::plain(Act::Ping);
+        } else if is_cancel {
+            client.window = client.window.max(2);
+        }
+        kept.push(step);
+    }
+    kept
+}
+
 /// A small scenario with one gateway, one or two clients and one or two servers.
 fn any_gateway(at: u64) -> Scenario {
     let mut numbers = Numbers(at);
@@ -136,7 +153,8 @@ fn any_gateway(at: u64) -> Scenario {
         link(&name, "g", &mut numbers);
         let steps = 1 + numbers.below(3) as usize;
         let steps = (0..steps).map(|before| any_step(&mut numbers, before));
-        workload.insert(name, steps.collect::<Vec<Step>>());
+        let steps: Vec<Step> = steps.collect();
+        workload.insert(name, sensible(steps, parties.last_mut().expect("a client")));
     }
     for server in 0..servers {
         let name = format!("s{server}");
@@ -146,6 +164,7 @@ fn any_gateway(at: u64) -> Scenario {
         link("g", &name, &mut numbers);
     }
     let mut scenario = Scenario {
+        schema: Unkept,
         name: format!("gateway {at}"),
         about: String::new(),
         parties,

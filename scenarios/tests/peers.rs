@@ -1,6 +1,6 @@
 //! The reference peers among themselves: every workload is done when the world is quiet, whoever watches.
 
-use mcpsim_scenarios::scenario::{Act, Step};
+use mcpsim_scenarios::scenario::{Act, Link, Step, Transport};
 use mcpsim_scenarios::{Peer, Scenario, scenarios};
 use mcpsim_sim::choose::{Dice, Plain, derive_seed};
 use mcpsim_sim::door::Door;
@@ -26,7 +26,9 @@ fn workloads_end_in_every_schedule() {
             for at in 0..scenario.parties.len() {
                 let done = match world.actor(PartyId(at as u8)) {
                     Peer::Client(client) => {
-                        client.is_done() || scenario.faults != Default::default()
+                        client.is_done()
+                            || client.has_left()
+                            || scenario.faults != Default::default()
                     }
                     Peer::Server(server) => {
                         server.is_idle() || scenario.faults != Default::default()
@@ -84,7 +86,9 @@ fn the_same_seed_gives_the_same_choices() {
             choices.0
         };
         assert_eq!(choices(3), choices(3), "{}", scenario.name);
-        assert_ne!(choices(3), choices(4), "{}", scenario.name);
+        // Where nothing can come in another order there is only one run.
+        let has_choice = choices(3).iter().any(|choice| choice.bound > 1);
+        assert!(!has_choice || choices(3) != choices(4), "{}", scenario.name);
     }
 }
 
@@ -125,7 +129,8 @@ fn a_window_of_eight_calls_is_served() {
 #[test]
 fn the_smallest_accepted_pipes_do_not_block() {
     for named in scenarios() {
-        if named.faults != Default::default() {
+        let is_pipe = |link: &Link| link.kind == Transport::Pipe;
+        if named.faults != Default::default() || !named.links.iter().all(is_pipe) {
             continue;
         }
         let mut scenario = named.clone();
@@ -141,7 +146,10 @@ fn the_smallest_accepted_pipes_do_not_block() {
             let mut dice = Dice::new(derive_seed(13, index));
             world.run(&mut Door::new(&mut dice, &mut Nothing), |_| false);
             match world.actor(PartyId(0)) {
-                Peer::Client(client) => assert!(client.is_done(), "{} run {index}", named.name),
+                Peer::Client(client) => {
+                    let done = client.is_done() || client.has_left();
+                    assert!(done, "{} run {index}: {client:?}", named.name);
+                }
                 other => panic!("party 0 is a client: {other:?}"),
             }
         }

@@ -2,6 +2,7 @@
 
 use mcpsim_traces::event::{Origin, PartyId, Role, Stream};
 use mcpsim_traces::message::Message;
+use mcpsim_traces::render::Body;
 
 /// One of a party's own link ends, in the order of the links in the world, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -70,6 +71,8 @@ pub struct Sent {
     pub message: Message,
     /// The bytes, for a frame that has no structured form.
     pub raw: Option<Box<[u8]>>,
+    /// A payload that the structured form does not hold.
+    pub body: Option<Box<Body>>,
     /// Where it goes.
     pub route: Route,
     /// What caused it.
@@ -172,6 +175,20 @@ impl<'a> Out<'a> {
             port,
             message,
             raw: None,
+            body: None,
+            route,
+            origin: self.origin,
+            slips: &[],
+        });
+    }
+
+    /// Sends a frame with a payload of its own.
+    pub fn send_with(&mut self, port: Port, message: Message, body: Body, route: Route) {
+        self.sent.push(Sent {
+            port,
+            message,
+            raw: None,
+            body: Some(Box::new(body)),
             route,
             origin: self.origin,
             slips: &[],
@@ -190,6 +207,7 @@ impl<'a> Out<'a> {
             port,
             message,
             raw: None,
+            body: None,
             route,
             origin: self.origin,
             slips,
@@ -210,6 +228,7 @@ impl<'a> Out<'a> {
             port,
             message,
             raw,
+            body: None,
             route,
             origin: self.origin,
             slips,

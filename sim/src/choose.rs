@@ -164,7 +164,7 @@ impl Dice {
         let mut dice = Dice::new(seed);
         match strategy.of_run(seed) {
             Strategy::Uniform => dice.faults = u32::MAX,
-            Strategy::Swarm | Strategy::Mixed => {}
+            Strategy::Swarm | Strategy::Mix => {}
             Strategy::Pct(depth) => {
                 let draws = Draws::apart(seed, Purpose::Priorities);
                 dice.pct = Some(Pct::new(draws, depth, length, dice.timer_rate));

@@ -26,8 +26,21 @@ pub fn run<A: Actor, J: Judge>(
     sink: &mut (impl Sink + ?Sized),
     stop: impl FnMut(&J) -> bool,
 ) -> Outcome {
+    run_seen(setup, judge, chooser, sink, stop, |_| {})
+}
+
+/// The same, and shows the judge to `see` when all is settled: it may have counted more than it found.
+pub fn run_seen<A: Actor, J: Judge>(
+    setup: Setup<A>,
+    judge: J,
+    chooser: &mut (impl Chooser + ?Sized),
+    sink: &mut (impl Sink + ?Sized),
+    stop: impl FnMut(&J) -> bool,
+    see: impl FnOnce(&J),
+) -> Outcome {
     let mut world = World::new(setup, judge);
     let ended = world.run(&mut Door::new(chooser, sink), stop);
+    see(world.judge());
     Outcome {
         ended,
         findings: world.take_findings(),

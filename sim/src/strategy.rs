@@ -23,7 +23,7 @@ pub enum Strategy {
     Swarm,
     /// Each run has one of the others, by its seed.
     #[default]
-    Mixed,
+    Mix,
 }
 
 /// How many orderings a bug needs: from 1 to [`Depth::MAX`].
@@ -64,15 +64,15 @@ const MIX: [Strategy; 4] = [
 
 impl Strategy {
     /// The name of each, for lists; `pct` may be followed by a depth.
-    pub const NAMES: [&'static str; 4] = ["uniform", "pct", "swarm", "mixed"];
+    pub const NAMES: [&'static str; 4] = ["uniform", "pct", "swarm", "mix"];
 
-    /// The strategy of that name: `uniform`, `pct` (of depth 3), `pct:5`, `swarm`, `mixed`.
+    /// The strategy of that name: `uniform`, `pct` (of depth 3), `pct:5`, `swarm`, `mix`.
     pub fn parse(name: &str) -> Option<Strategy> {
         match name {
             "uniform" => Some(Strategy::Uniform),
             "pct" => Some(Strategy::Pct(Depth::default())),
             "swarm" => Some(Strategy::Swarm),
-            "mixed" => Some(Strategy::Mixed),
+            "mix" => Some(Strategy::Mix),
             other => {
                 let depth = other.strip_prefix("pct:")?;
                 // A sign or a zero in front is another spelling of the same: names are one.
@@ -87,7 +87,7 @@ impl Strategy {
     /// The strategy of one run: of a mix, the one that its seed draws; else the same.
     pub fn of_run(self, seed: u64) -> Strategy {
         match self {
-            Strategy::Mixed => {
+            Strategy::Mix => {
                 let at = Draws::apart(seed, Purpose::Mix).below(MIX.len() as u32);
                 MIX[at as usize]
             }
@@ -103,7 +103,7 @@ impl fmt::Display for Strategy {
             Strategy::Uniform => f.write_str("uniform"),
             Strategy::Pct(depth) => write!(f, "pct:{}", depth.0),
             Strategy::Swarm => f.write_str("swarm"),
-            Strategy::Mixed => f.write_str("mixed"),
+            Strategy::Mix => f.write_str("mix"),
         }
     }
 }

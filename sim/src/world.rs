@@ -9,7 +9,7 @@ use mcpsim_traces::event::{
 };
 use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight};
 use mcpsim_traces::message::{Kind, Message};
-use mcpsim_traces::render::{Spellings, render};
+use mcpsim_traces::render::{Spellings, render, render_with};
 use mcpsim_traces::scan::Scanner;
 
 use losses::Loss;
@@ -754,6 +754,11 @@ impl<A: Actor, J: Judge> World<A, J> {
         let (link, from, open) = (end.link, end.role, end.open);
         if !open {
             return;
+        }
+        if let Some(body) = sent.body.take() {
+            let mut text = vec![];
+            render_with(&sent.message, &body, &self.spellings, &mut text);
+            sent.raw = Some(text.into_boxed_slice());
         }
         if let Some(raw) = &sent.raw {
             let found = classify(raw, &mut self.scratch.scanner.0);

@@ -672,6 +672,9 @@ impl Payload {
         }
         if self.shape == Shape::Initialize {
             self.handshake_facts(message);
+        } else if let Some(capabilities) = self.capabilities {
+            // The answer to initialize may lack its version alone.
+            message.capabilities = capabilities;
         }
     }
 

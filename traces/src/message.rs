@@ -547,11 +547,17 @@ pub enum Tool {
     Look,
     /// Fails: a result with `isError`.
     Fail,
+    /// Changes a resource and the lists, and tells those who want to know.
+    Touch,
+    /// Writes log messages, then answers.
+    Log,
+    /// Sends the user to an address (an elicitation of mode `url`) before it answers.
+    Link,
 }
 
 impl Tool {
     /// Every tool of the reference servers.
-    pub const ALL: [Tool; 7] = [
+    pub const ALL: [Tool; 10] = [
         Tool::Echo,
         Tool::Slow,
         Tool::Count,
@@ -559,6 +565,9 @@ impl Tool {
         Tool::Confirm,
         Tool::Look,
         Tool::Fail,
+        Tool::Touch,
+        Tool::Log,
+        Tool::Link,
     ];
 
     /// The name on the wire; empty for [`Tool::None`].
@@ -572,6 +581,9 @@ impl Tool {
             Tool::Confirm => "confirm",
             Tool::Look => "look",
             Tool::Fail => "fail",
+            Tool::Touch => "touch",
+            Tool::Log => "log",
+            Tool::Link => "link",
         }
     }
 

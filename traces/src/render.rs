@@ -24,6 +24,134 @@ impl Spellings {
     }
 }
 
+/// The payload of a frame whose structured form does not hold all that it says, as JSON text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Body {
+    /// The members of `params` or `result`, without braces; `None`: those that [`render`] writes.
+    pub members: Option<Box<str>>,
+    /// Members that follow these; in an error they stand in the error object.
+    pub more: Box<str>,
+    /// The members of `_meta`, without braces; a progress token of the message's own follows them.
+    pub meta: Box<str>,
+}
+
+impl Body {
+    /// These members and nothing else.
+    pub fn of(members: impl Into<Box<str>>) -> Body {
+        Body {
+            members: Some(members.into()),
+            ..Body::default()
+        }
+    }
+
+    /// Adds members after those that are there.
+    pub fn and(mut self, more: &str) -> Body {
+        self.more = joined(&self.more, more);
+        self
+    }
+
+    /// Adds members to `_meta`.
+    pub fn with_meta(mut self, meta: &str) -> Body {
+        self.meta = joined(&self.meta, meta);
+        self
+    }
+}
+
+fn joined(first: &str, second: &str) -> Box<str> {
+    match (first, second) {
+        ("", text) | (text, "") => text.into(),
+        _ => format!("{first},{second}").into(),
+    }
+}
+
+/// Appends the text of `message` with a payload of its own: envelope, id and progress token are the message's.
+pub fn render_with(message: &Message, body: &Body, spellings: &Spellings, out: &mut Vec<u8>) {
+    let begin = out.len();
+    out.push(b'{');
+    envelope(message, spellings, out);
+    match message.kind {
+        Kind::Request | Kind::Notification => {
+            put(out, "\"method\":\"");
+            put(out, message.method.as_str());
+            put(out, "\",\"params\":{");
+            let at = out.len();
+            match &body.members {
+                Some(members) => put(out, members),
+                None => {
+                    let plain = Message {
+                        token: Key::ABSENT,
+                        ..*message
+                    };
+                    inside(out, |out| params(&plain, spellings, out));
+                }
+            }
+            payload_end(message.token, body, spellings, at, out);
+            out.push(b'}');
+        }
+        Kind::Result => {
+            put(out, "\"result\":{");
+            let at = out.len();
+            match &body.members {
+                Some(members) => put(out, members),
+                None => inside(out, |out| result(message, out)),
+            }
+            payload_end(Key::ABSENT, body, spellings, at, out);
+            out.push(b'}');
+        }
+        Kind::Error => {
+            error(message, out);
+            if !body.more.is_empty() {
+                out.pop();
+                member(&body.more, begin, out);
+                out.push(b'}');
+            }
+        }
+        Kind::Batch | Kind::Malformed => {
+            if out.last() == Some(&b',') {
+                out.pop();
+            }
+        }
+    }
+    out.push(b'}');
+}
+
+/// Writes an object and takes its braces off.
+fn inside(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    write(out);
+    if out.get(at) == Some(&b'{') {
+        out.remove(at);
+        out.pop();
+    }
+}
+
+/// Members that follow those since `at`.
+fn member(text: &str, at: usize, out: &mut Vec<u8>) {
+    if !text.is_empty() {
+        if out.len() > at {
+            out.push(b',');
+        }
+        put(out, text);
+    }
+}
+
+fn payload_end(token: Key, body: &Body, spellings: &Spellings, at: usize, out: &mut Vec<u8>) {
+    member(&body.more, at, out);
+    if body.meta.is_empty() && !token.is_present() {
+        return;
+    }
+    member("\"_meta\":{", at, out);
+    put(out, &body.meta);
+    if token.is_present() {
+        if !body.meta.is_empty() {
+            out.push(b',');
+        }
+        put(out, "\"progressToken\":");
+        key(token, spellings, out);
+    }
+    out.push(b'}');
+}
+
 /// Appends the text of `message` to `out`, without a line end.
 ///
 /// Members come in the order `jsonrpc`, `id`, `method`, `params`, or `jsonrpc`, `id`, `result`,
@@ -31,16 +159,7 @@ impl Spellings {
 /// are sent as raw bytes, and here become an object without a kind.
 pub fn render(message: &Message, spellings: &Spellings, out: &mut Vec<u8>) {
     out.push(b'{');
-    if message.has(Condition::VersionTagWrong) {
-        put(out, "\"jsonrpc\":\"1.0\",");
-    } else if !message.has(Condition::VersionTagMissing) {
-        put(out, "\"jsonrpc\":\"2.0\",");
-    }
-    if message.id.is_present() {
-        put(out, "\"id\":");
-        key(message.id, spellings, out);
-        out.push(b',');
-    }
+    envelope(message, spellings, out);
     match message.kind {
         Kind::Request | Kind::Notification => {
             put(out, "\"method\":\"");
@@ -68,6 +187,20 @@ pub fn render(message: &Message, spellings: &Spellings, out: &mut Vec<u8>) {
         }
     }
     out.push(b'}');
+}
+
+#[inline]
+fn envelope(message: &Message, spellings: &Spellings, out: &mut Vec<u8>) {
+    if message.has(Condition::VersionTagWrong) {
+        put(out, "\"jsonrpc\":\"1.0\",");
+    } else if !message.has(Condition::VersionTagMissing) {
+        put(out, "\"jsonrpc\":\"2.0\",");
+    }
+    if message.id.is_present() {
+        put(out, "\"id\":");
+        key(message.id, spellings, out);
+        out.push(b',');
+    }
 }
 
 #[inline]
@@ -268,13 +401,17 @@ fn result(message: &Message, out: &mut Vec<u8>) {
 }
 
 const TOOLS: &str = "{\"tools\":[\
-{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}},\
+{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"},\
+\"outputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}},\
 {\"name\":\"slow\",\"inputSchema\":{\"type\":\"object\"}},\
 {\"name\":\"count\",\"inputSchema\":{\"type\":\"object\"}},\
 {\"name\":\"ask\",\"inputSchema\":{\"type\":\"object\"}},\
 {\"name\":\"confirm\",\"inputSchema\":{\"type\":\"object\"}},\
 {\"name\":\"look\",\"inputSchema\":{\"type\":\"object\"}},\
-{\"name\":\"fail\",\"inputSchema\":{\"type\":\"object\"}}]}";
+{\"name\":\"fail\",\"inputSchema\":{\"type\":\"object\"}},\
+{\"name\":\"touch\",\"inputSchema\":{\"type\":\"object\"}},\
+{\"name\":\"log\",\"inputSchema\":{\"type\":\"object\"}},\
+{\"name\":\"link\",\"inputSchema\":{\"type\":\"object\"}}]}";
 
 fn integer(value: i64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];

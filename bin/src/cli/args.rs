@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Measure how many schedules each strategy needs to find each fault of the catalogue
     BenchFaults(BenchFaultsArgs),
+    /// The JSON Schema of scenario files, from which editors complete them
+    Schema(SchemaArgs),
 }
 
 impl Command {
@@ -58,6 +60,7 @@ impl Command {
             Command::List(args) => args.format,
             Command::Explain(args) => args.format,
             Command::BenchFaults(args) => args.format,
+            Command::Schema(args) => args.format,
         }
     }
 }
@@ -138,11 +141,11 @@ pub(crate) struct RunArgs {
     #[arg(long, env = "MCPSIM_SEED", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// How schedules are drawn: uniform (equal odds), pct or pct:DEPTH (priorities with DEPTH - 1 change points), swarm (each run
-    /// leaves out some kinds of faults and requests), mixed (some of each)
+    /// leaves out some kinds of faults and requests), mix (some of each)
     #[arg(
         long,
         value_name = "NAME",
-        default_value = "mixed",
+        default_value = "mix",
         allow_hyphen_values = true
     )]
     pub(crate) strategy: String,
@@ -161,6 +164,9 @@ pub(crate) struct RunArgs {
     /// Keep the trace of a single run, even when nothing is found
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Write what was reached as JSON: each rule, method, state and transition with the first run that did
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coverage: Option<PathBuf>,
     /// Go on where an interrupted campaign of the same scenario stopped
     #[arg(long, conflicts_with = "record")]
     pub(crate) resume: bool,
@@ -178,7 +184,7 @@ pub(crate) struct RunArgs {
 /// `mcpsim bench-faults`
 #[derive(Args, Debug)]
 pub(crate) struct BenchFaultsArgs {
-    /// Measure this strategy, as `run --strategy` names it; may be given several times [default: uniform, pct, swarm and mixed]
+    /// Measure this strategy, as `run --strategy` names it; may be given several times [default: uniform, pct, swarm and mix]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) strategy: Vec<String>,
     /// Look for this fault of the catalogue (see `mcpsim list faults`); may be given several times [default: all]
@@ -397,6 +403,20 @@ pub(crate) struct ListArgs {
 pub(crate) struct ExplainArgs {
     /// The rule's id, or that of a duty that is not judged
     pub(crate) rule: String,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
+    pub(crate) format: Format,
+}
+
+/// `mcpsim schema`
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {
+    /// The form of files: scenario
+    #[arg(value_name = "FORM")]
+    pub(crate) of: String,
+    /// Where it goes [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,

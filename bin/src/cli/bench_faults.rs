@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::args::{BenchFaultsArgs, Format};
-use super::outcome::{Failure, Outcome, Result, print, unknown};
+use super::outcome::{Outcome, Result, print, unknown};
 use super::play::{Play, Stop};
 use super::report::{BenchFaultsReport, FaultBench, StrategyBench, to_json};
 use super::run::cores;

@@ -15,7 +15,7 @@ use crate::scenarios::peer::Peer;
 use crate::scenarios::scenario::PartyRole as Role;
 use crate::scenarios::{Scenario, ScenarioCase, fault, faults, scenario, scenarios, swarmed};
 use crate::sim::choose::{Chooser, Dice, LenientScript};
-use crate::sim::run::{Outcome, run};
+use crate::sim::run::{Outcome, run_seen};
 use crate::sim::setup::Setup;
 use crate::sim::shrink::Target;
 use crate::sim::strategy::{Strategy, length};
@@ -284,9 +284,19 @@ impl Play {
         chooser: &mut impl Chooser,
         sink: &mut (impl Sink + ?Sized),
     ) -> Outcome {
-        run(
+        self.run_seen(chooser, sink, |_| {})
+    }
+
+    /// The same, and shows the judge at the end.
+    pub(crate) fn run_seen(
+        &self,
+        chooser: &mut impl Chooser,
+        sink: &mut (impl Sink + ?Sized),
+        see: impl FnOnce(&Monitor),
+    ) -> Outcome {
+        run_seen(
             self.setup.clone(),
-            Monitor::new(),
+            self.scenario.judge(self.fault),
             chooser,
             sink,
             |judge: &Monitor| {
@@ -298,6 +308,7 @@ impl Play {
                     }),
                 }
             },
+            see,
         )
     }
 

@@ -1,5 +1,6 @@
 //! Where a campaign is: its seed and runs, kept on disk so that an interrupted one can go on.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use super::outcome::{Failure, Result, counted, shown};
 use super::play::Play;
 use super::seed;
 use super::store::write_whole;
-use crate::models::rule;
+use crate::models::{Coverage, rule};
 use crate::sim::shrink::Target;
 use crate::sim::strategy::Strategy;
 use crate::traces::judge::Blame;
@@ -37,6 +38,9 @@ struct Saved {
     /// What was found before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     found: Vec<SavedGroup>,
+    /// What was reached before, by name, with the first run that did.
+    #[serde(default)]
+    reached: BTreeMap<String, u64>,
 }
 
 /// A group of failures, as it is kept on disk.
@@ -69,6 +73,8 @@ pub(crate) struct Progress {
     pub(crate) runs: Range<u64>,
     /// What an interrupted campaign had found before it goes on.
     before: Vec<Group>,
+    /// What it had reached.
+    reached: Coverage,
     path: PathBuf,
     play: String,
     strategy: Strategy,
@@ -102,6 +108,7 @@ impl Progress {
             seed,
             runs: 0..args.runs.unwrap_or(usual),
             before: vec![],
+            reached: Coverage::default(),
             path,
             play,
             strategy,
@@ -145,6 +152,7 @@ impl Progress {
                 .iter()
                 .map(|group| group.read(&path))
                 .collect::<Result<_>>()?,
+            reached: Coverage::restore(&saved.reached, saved.next),
             path,
             play,
             strategy,
@@ -172,11 +180,21 @@ impl Progress {
         groups
     }
 
+    /// All that the campaign has reached so far, whichever thread played which runs.
+    pub(crate) fn coverage(&self, swept: &Swept<Target>, kept: &[Coverage]) -> Coverage {
+        let mut all = self.reached.clone();
+        for coverage in kept {
+            all.merge(coverage);
+        }
+        // Threads run ahead: what counts are the runs that are counted.
+        all.before(swept.next)
+    }
+
     /// Keeps the place of a campaign that was cut short, forgets that of one that has ended.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn save(&self, swept: &Swept<Target>) -> Result<()> {
+    pub(crate) fn save(&self, swept: &Swept<Target>, coverage: &Coverage) -> Result<()> {
         if !swept.cut_short {
             if read(&self.path)
                 .is_ok_and(|saved| saved.play == self.play && saved.seed == self.seed)
@@ -198,6 +216,7 @@ impl Progress {
                 .iter()
                 .map(SavedGroup::from)
                 .collect(),
+            reached: coverage.named(),
         };
         let mut text = serde_json::to_string(&saved).map_err(Failure::new)?;
         text.push('\n');

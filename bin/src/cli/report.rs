@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::coverage::CoverageSummary;
 use super::outcome::{Failure, Result};
 
 /// Any command with `--format json` that could not be carried out.
@@ -43,6 +44,8 @@ pub(crate) struct RunReport {
     pub(crate) runs: u64,
     /// Whether the campaign was interrupted or ran out of time.
     pub(crate) complete: bool,
+    /// What was reached, in numbers.
+    pub(crate) coverage: CoverageSummary,
     /// One for each group of failures.
     pub(crate) failures: Vec<FailureReport>,
 }

@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 
 use super::args::{FailOn, Format, RunArgs};
 use super::campaign::{Plan, Swept, sweep};
+use super::coverage::{Campaign, CoverageSummary, write_report};
 use super::failures::{Failed, first_failure, record_drawn, save_and_shrink};
 use super::interrupt;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
 use super::play::{Play, Stop};
 use super::progress::{Group, Progress};
 use super::report::{RunReport, to_json};
-use super::store::write_whole;
+use super::store::{Whole, same_file, write_whole};
 use super::strategies;
-use crate::models::rule;
+use crate::models::{Coverage, Monitor, rule};
 use crate::scenarios::fault;
 use crate::sim::shrink::Target;
 use crate::sim::strategy::Strategy;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "--record keeps the trace of a single run: give --seed, or --runs 1",
         ));
     }
+    let report = coverage_file(args)?;
     let opening = opening(&play, strategy, seed, runs.end, args.time);
     match args.format {
         Format::Text => print(&format!("{opening}\n"))?,
@@ -76,9 +78,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
     };
     let stop = interrupt::flag()?;
     let unfinished = AtomicU64::new(0);
-    let swept = sweep(&plan, stop, |seed| {
-        let mut drawn = play.drawn(strategy, seed);
-        let outcome = drawn.play.run(&mut drawn.dice, &mut Nothing);
+    let (swept, kept) = sweep(&plan, stop, |run, reached: &mut Coverage| {
+        let see = |judge: &Monitor| reached.add(run.index, judge);
+        let mut drawn = play.drawn(strategy, run.seed);
+        let outcome = drawn.play.run_seen(&mut drawn.dice, &mut Nothing, see);
         if outcome.ended.end == RunEnd::Unfinished {
             unfinished.fetch_add(1, Ordering::Relaxed);
         }
@@ -88,13 +91,26 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         })
     });
     let groups = progress.groups(&swept);
-    progress.save(&swept)?;
+    let coverage = progress.coverage(&swept, &kept);
+    progress.save(&swept, &coverage)?;
     if swept.next == plan.runs.start && groups.is_empty() && !stop.load(Ordering::Relaxed) {
         return Err(Failure::new(
             "the time was up before the first run: nothing was judged",
         ));
     }
-    let outcome = finish(args, &play, strategy, seed, &swept, &groups, stop)?;
+    if let Some(file) = report {
+        let campaign = Campaign {
+            scenario: play.name(),
+            fault: play.fault(),
+            strategy,
+            seed,
+            runs: swept.next,
+            complete: !swept.cut_short,
+        };
+        write_report(file, &campaign, &coverage)?;
+    }
+    let coverage = CoverageSummary::new(&coverage);
+    let outcome = finish(args, &play, strategy, seed, &swept, &groups, coverage, stop)?;
     let unfinished = unfinished.into_inner();
     // Without a failure every run was played, so that the number does not depend on the threads.
     if unfinished > 0 && groups.is_empty() {
@@ -104,6 +120,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
         ));
     }
     Ok(outcome)
+}
+
+/// The file of `--coverage`, begun: whoever gives a path that leads nowhere is told before the first run.
+fn coverage_file(args: &RunArgs) -> Result<Option<Whole>> {
+    let Some(path) = &args.coverage else {
+        return Ok(None);
+    };
+    let inputs = [&args.scenario_file, &args.record];
+    if let Some(other) = inputs
+        .into_iter()
+        .flatten()
+        .find(|other| same_file(other, path))
+    {
+        let message = "--coverage would take the place of this file: give another one";
+        return Err(Failure::new(format!("{}: {message}", shown(other))));
+    }
+    Whole::new(path).map(Some)
 }
 
 /// As the command line says; without a word of it, whatever the rule of the fault that was put in has.
@@ -154,8 +187,12 @@ fn finish(
     seed: u64,
     swept: &Swept<Target>,
     groups: &[Group],
+    coverage: CoverageSummary,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    if args.format == Format::Text {
+        print(&coverage.lines(swept.next))?;
+    }
     let complete = !swept.cut_short;
     let mut failures = vec![];
     for group in groups {
@@ -181,6 +218,7 @@ fn finish(
             fault: play.fault().map(str::to_owned),
             runs: swept.next,
             complete,
+            coverage,
             failures: failures.iter().map(Failed::report).collect(),
         })?)?,
         Format::Text => print(&closing(swept, &failures, complete, interrupted))?,

@@ -16,8 +16,7 @@ use super::outcome::{Failure, Result, shown};
 /// A message that names the file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut whole = Whole::new(path)?;
-    let written = whole.write_all(bytes);
-    written.map_err(|error| Failure::file("write", path, &error))?;
+    whole.put_in(bytes)?;
     whole.keep(Over::Anything)
 }
 
@@ -121,6 +120,15 @@ impl Whole {
             is_regular,
             _listed: listed,
         })
+    }
+
+    /// Writes to it.
+    ///
+    /// # Errors
+    /// A message that names the file.
+    pub(crate) fn put_in(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| Failure::file("write", &self.name, &error))
     }
 
     /// Lets it take its name.

@@ -69,12 +69,23 @@ impl Levels {
         if self.open.iter().any(|open| open.answer == Answer::None) {
             return;
         }
-        // All are answered: the newest counts.
+        // All are answered: the newest counts. Answered in another order than asked, either may be in force.
+        let mut granted: Vec<(u8, FrameNo)> = vec![];
         for open in self.open.drain(..) {
             if let Answer::Granted(frame) = open.answer {
-                self.granted = Some((open.level, frame));
+                granted.push((open.level, frame));
             }
         }
+        self.granted = match granted.is_sorted_by_key(|&(_, frame)| frame) {
+            true => granted.last().copied(),
+            false => granted.iter().min_by_key(|&&(level, _)| level).copied(),
+        }
+        .or(self.granted);
+    }
+
+    /// Something was answered that was asked before the recording: it may have granted any level.
+    pub(crate) fn forget(&mut self) {
+        *self = Levels::default();
     }
 
     /// The lowest level that may be sent now, with the answer that granted it; nothing where all may be.

@@ -59,6 +59,9 @@ impl Exchanges {
                 head.value(name)
                     .map_or(Key::ABSENT, |value| Key::text(value.as_bytes()))
             };
+            if head::names_newer(head) {
+                exchange.set(mark::NEWER);
+            }
             exchange.session = key("mcp-session-id");
             exchange.last_event = key("last-event-id");
             if head.value("authorization").is_some() {

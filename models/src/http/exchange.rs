@@ -99,6 +99,8 @@ pub(crate) mod mark {
     pub(crate) const ASIDE: u32 = 1 << 27;
     /// It names the version that was agreed on, or the session that was opened with it.
     pub(crate) const AGREED: u32 = 1 << 28;
+    /// Its headers name 2026-07-28.
+    pub(crate) const NEWER: u32 = 1 << 29;
 }
 
 /// One exchange.
@@ -205,6 +207,13 @@ impl Exchange {
     /// Whether the answer is a stream of events.
     pub(crate) fn is_stream(&self) -> bool {
         self.media == Media::Events || self.media == Media::Unknown && self.is(mark::EVENTS)
+    }
+
+    /// Whether the answer is a single body of JSON, and has come; that it has none is another matter.
+    pub(crate) fn is_object(&self) -> bool {
+        let is_success = self.status.is_none_or(|status| status < 300);
+        let is_told = mark::BODY_TOLD | mark::FOREIGN | mark::OTHER_SESSION | mark::ASIDE;
+        self.media == Media::Json && self.messages > 0 && is_success && !self.is(is_told)
     }
 
     pub(crate) fn is_stateless(&self) -> bool {

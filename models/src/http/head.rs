@@ -2,6 +2,7 @@
 
 use mcpsim_traces::http::{Head, trimmed};
 use mcpsim_traces::key::Key;
+use mcpsim_traces::message::Revision;
 
 /// What an answer's body is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,6 +93,11 @@ pub(crate) fn path_key(head: &Head<'_>) -> Key {
 /// Whether requests to that target are none of the protocol's: how a client finds out whom to trust.
 pub(crate) fn is_discovery(target: &str) -> bool {
     path(target).contains("/.well-known/")
+}
+
+/// Whether a request's headers name 2026-07-28.
+pub(crate) fn names_newer(head: &Head<'_>) -> bool {
+    head.value("mcp-protocol-version") == Some(Revision::V2026_07_28.as_str())
 }
 
 /// Path and query of a URI that may be relative to another one.

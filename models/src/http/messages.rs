@@ -75,7 +75,7 @@ impl Exchanges {
         let is_second = exchange.requests + exchange.one_way > 0;
         let is_told = (is_second || message.has(Condition::TrailingData))
             && self.second_message(scene, exchange, seen);
-        let era = era_of(scene, seen, body);
+        let era = era_of(scene, seen, body, exchange.is(mark::NEWER));
         let is_stateless = era.is_stateless();
         if is_stateless {
             exchange.set(mark::STATELESS);
@@ -83,6 +83,10 @@ impl Exchanges {
         if era == Era::Foreign {
             exchange.set(mark::ASIDE);
             exchange.waiting = None;
+        }
+        if message.kind == Kind::Request && message.has(Condition::NotificationPrefix) {
+            // Whether it wants an answer is anybody's guess.
+            exchange.set(mark::ASIDE);
         }
         if exchange.path.is_present() && is_message {
             self.session.tried = exchange.path;
@@ -248,8 +252,14 @@ impl Exchanges {
 }
 
 /// By which rules what the client sends is judged.
-fn era_of(scene: &mut Scene<'_>, seen: &Seen<'_>, body: Option<Value<'_>>) -> Era {
+fn era_of(
+    scene: &mut Scene<'_>,
+    seen: &Seen<'_>,
+    body: Option<Value<'_>>,
+    is_newer_head: bool,
+) -> Era {
     let mut cx = outside(scene.ledger, scene.options.client, scene.options.link);
+    cx.is_newer_head = is_newer_head;
     cx.frame = seen.frame;
     cx.stream = seen.stream;
     cx.text = seen.text;

@@ -106,7 +106,7 @@ impl Part {
     fn unreceive(&mut self, id: Key) {
         if let Ok(at) = self.find_in(id) {
             self.drop_in(at);
-            self.retire_tokens(id, false, 0);
+            self.retire_tokens(id, false, (0, 0));
         }
     }
 }

@@ -216,7 +216,8 @@ impl Exchanges {
             }
             None => exchange.verb == Verb::Delete,
         };
-        if shows || exchange.session.is_present() && exchange.session == self.session.id {
+        let is_of_session = exchange.session.is_present() && exchange.session == self.session.id;
+        if shows || is_of_session || exchange.is(mark::AGREED) {
             Knows::Must
         } else {
             Knows::May

@@ -11,6 +11,7 @@ use super::start::Start;
 use super::{LogEvent, LogWhat, Observer, Seen, Tail, outside};
 use crate::era::Light;
 use crate::hangs::{self, Report, Silence};
+use crate::http::Exchange;
 use crate::ledger::bit;
 use crate::monitor::counted;
 use crate::part::{Own, flag, open};
@@ -332,7 +333,8 @@ impl Observer {
             return;
         }
         if event.by == Role::Server {
-            return self.server.tear_down(event.stream);
+            self.server.tear_down(event.stream);
+            return self.judge_object(event.stream);
         }
         for id in self.asked_on(event.stream) {
             if let Ok(at) = self.client.find_own(id)
@@ -342,6 +344,30 @@ impl Observer {
                 self.server.drop_subscription(id);
             }
         }
+    }
+
+    /// The server's answer was a single body, of JSON: what it did not answer stays unanswered.
+    fn judge_object(&mut self, stream: Option<Stream>) {
+        let exchange = stream.and_then(|stream| self.exchanges.exchange(stream));
+        let is_object = exchange.is_some_and(Exchange::is_object);
+        let Some(exchange) = exchange.filter(|one| is_object && !one.asked.is_empty()) else {
+            return;
+        };
+        let asked = exchange.asked.clone();
+        let report = Report {
+            verdict: Verdict::Broken,
+            severity: REQUEST_UNANSWERED.severity,
+            silence: Silence::Never,
+            because: "its exchange ended with a body that does not answer it",
+            blame: None,
+        };
+        let is_hung = self.is_hung;
+        self.report_open(
+            |open, debtor| debtor == Role::Server && asked.contains(&open.own.id),
+            &report,
+        );
+        // The other exchanges go on.
+        self.is_hung = is_hung;
     }
 
     /// The client means to close an exchange.

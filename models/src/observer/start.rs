@@ -5,6 +5,7 @@ use mcpsim_traces::message::{Condition, Kind, Message, Method};
 
 use super::{Observer, Seen, body_of, outside};
 use crate::era::{Light, is_newer_answer};
+use crate::http::head::names_newer;
 use crate::part::{Mode, Part, flag};
 use crate::rules::ids::name;
 use crate::rules::lifecycle::{INITIALIZE_FIRST, SERVER_SPEAKS_BEFORE_INITIALIZE};
@@ -30,7 +31,11 @@ impl Observer {
     #[cold]
     pub(super) fn judge_start(&mut self, seen: &Seen<'_>) {
         let message = seen.message;
-        let is_stateless = speaks_for_itself(message);
+        let head = seen.http.and_then(|http| http.head.as_ref());
+        let is_newer_head = seen.from == Role::Client
+            && message.method != Method::Initialize
+            && (head.is_some_and(names_newer) || self.exchanges.is_newer(seen.stream));
+        let is_stateless = speaks_for_itself(message) || is_newer_head;
         let opens = match message.kind {
             Kind::Request => message.method == Method::Initialize || is_stateless,
             Kind::Batch => seen.text.is_none_or(|text| {

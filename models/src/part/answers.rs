@@ -1,12 +1,13 @@
 //! Answers that go to the party, and what is remembered of those that it sent.
 
-use mcpsim_traces::event::FrameNo;
+use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Message, Method, Version};
 
 use super::{Fact, Knows, Part, UNREAD_MAX, flag, open, push_latest};
 use crate::idset::Used;
 use crate::ledger::Cx;
+use crate::rules::ids::{is_coerced, twin};
 
 impl Part {
     pub(super) fn forget_read_answers(&mut self) {
@@ -54,6 +55,10 @@ impl Part {
     pub(super) fn response_toward(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {
         let Ok(at) = self.find_own(message.id) else {
             self.excuse_mismatch(message.id);
+            let alike = self.asked_alike(message.id);
+            if alike.is_some_and(|(_, method)| method == Method::Initialize) {
+                self.handshake_answered(cx, message, fact);
+            }
             self.note_stray(cx, message.id);
             if message.kind == Kind::Error && !message.id.is_legal() {
                 self.batch_refused(message);
@@ -80,6 +85,24 @@ impl Part {
         }
     }
 
+    /// The party's own request that an answer is meant for whose id only looks like that request's.
+    #[inline]
+    pub(super) fn asked_alike(&self, id: Key) -> Option<(Key, Method)> {
+        match self.find_own(id) {
+            Ok(_) => None,
+            Err(_) => self.own_alike(id),
+        }
+    }
+
+    #[cold]
+    fn own_alike(&self, id: Key) -> Option<(Key, Method)> {
+        let found = match self.own.is_large() {
+            true => twin(id).and_then(|twin| self.find_own(twin).ok()),
+            false => self.own.iter().position(|own| is_coerced(own.id, id)),
+        };
+        found.map(|at| (self.own[at].id, self.own[at].method))
+    }
+
     /// The answer has the id of none of the party's requests, but one that looks like it.
     pub(super) fn excuse_mismatch(&mut self, id: Key) {
         if !id.is_present() || self.own.is_empty() {
@@ -87,14 +110,14 @@ impl Part {
         }
         if self.own.is_large() {
             // Looking through very many each time takes too long: the usual form is looked up.
-            let twin = crate::rules::ids::twin(id).and_then(|twin| self.find_own(twin).ok());
+            let twin = twin(id).and_then(|twin| self.find_own(twin).ok());
             if let Some(at) = twin {
                 self.own[at].flags |= open::EXCUSED | open::MISANSWERED;
             }
             return;
         }
         for own in self.own.iter_mut() {
-            if crate::rules::ids::is_coerced(own.id, id) {
+            if is_coerced(own.id, id) {
                 own.flags |= open::EXCUSED | open::MISANSWERED;
             }
         }
@@ -162,17 +185,14 @@ impl Part {
             .map_or(0, |(_, frame)| *frame)
     }
 
-    /// The answer that ended a token's series.
-    pub(crate) fn token_answer_frame(&self, token: Key) -> FrameNo {
-        self.rare
+    /// The answer that ended a token's series, and its stream; zeros where that is not kept.
+    pub(crate) fn token_answer(&self, token: Key) -> (FrameNo, Stream) {
+        let answers = self
+            .rare
             .as_ref()
-            .and_then(|rare| {
-                rare.token_answers
-                    .iter()
-                    .rev()
-                    .find(|(known, _)| *known == token)
-            })
-            .map_or(0, |(_, frame)| *frame)
+            .map_or(&[][..], |rare| &rare.token_answers);
+        let last = answers.iter().rev().find(|(known, ..)| *known == token);
+        last.map_or((0, 0), |&(_, frame, stream)| (frame, stream))
     }
 
     /// A stray answer of this party may have been meant for any request that it owes.

@@ -4,7 +4,7 @@ use mcpsim_traces::event::{FrameNo, LinkKind, Role, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Method};
 
-use super::{Fact, Mode, Part, Series, flag, open, push_latest};
+use super::{ANSWERS_MAX, Fact, Mode, Part, Series, flag, open};
 use crate::era::{Era, Light};
 use crate::idset::Used;
 use crate::ledger::Cx;
@@ -376,6 +376,7 @@ impl Part {
                 last: 0,
                 begun: false,
                 frame: 0,
+                stream: 0,
             };
             self.tokens().inn.insert(series);
         }
@@ -390,15 +391,20 @@ impl Part {
             if let Ok(at) = self.find_in(id) {
                 self.drop_in(at);
                 self.answerable(id);
-                self.retire_tokens(id, false, 0);
+                self.retire_tokens(id, false, (0, 0));
             }
         }
         self.inn.swept();
     }
 
-    /// The tokens of a request that is answered by that frame (or, with `is_done` false, no longer
+    /// The tokens of a request that is answered by that frame, on that stream (or, with `is_done` false, no longer
     /// followed).
-    pub(crate) fn retire_tokens(&mut self, id: Key, is_done: bool, frame: FrameNo) {
+    pub(crate) fn retire_tokens(
+        &mut self,
+        id: Key,
+        is_done: bool,
+        (frame, stream): (FrameNo, Stream),
+    ) {
         let Some(tokens) = &mut self.tokens else {
             return;
         };
@@ -411,7 +417,10 @@ impl Part {
             }
             if is_done && frame != 0 {
                 let rare = self.rare.get_or_insert_with(Box::default);
-                push_latest(&mut rare.token_answers, (token, frame));
+                if rare.token_answers.len() >= ANSWERS_MAX {
+                    rare.token_answers.drain(..ANSWERS_MAX / 2);
+                }
+                rare.token_answers.push((token, frame, stream));
             }
         }
     }

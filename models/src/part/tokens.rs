@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcpsim_traces::encode::Encoder;
-use mcpsim_traces::event::FrameNo;
+use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
 
 use crate::idset::IdSet;
@@ -17,6 +17,8 @@ pub(crate) struct Series {
     pub(crate) last: i64,
     pub(crate) begun: bool,
     pub(crate) frame: FrameNo,
+    /// Where its last progress came.
+    pub(crate) stream: Stream,
 }
 
 /// What belongs to a token: of each request there is one at most.

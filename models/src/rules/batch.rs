@@ -8,7 +8,7 @@ use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision};
 
 use crate::ledger::Cx;
-use crate::part::{In, Knows, Own, Part, flag, open};
+use crate::part::{Fact, In, Knows, Own, Part, flag, open};
 use crate::rules::{Basis, Category, Level, MUST, Needs, Rule, Side, When};
 
 pub(crate) const BATCH_NOT_IN_REVISION: Rule = Rule {
@@ -251,6 +251,9 @@ impl Part {
             if member.method != Method::None && member.id.is_legal() {
                 self.issued.insert(member.id);
             }
+            if member.method == Method::Initialized && self.role == Role::Client {
+                self.set(flag::INITIALIZED_SENT);
+            }
             if member.kind.is_response()
                 && let Ok(at) = self.find_in(member.id)
             {
@@ -391,6 +394,10 @@ impl Part {
             self.set(flag::NOTIFIED_IN_BATCH);
         }
         Part::members(text, |line, member| {
+            if !is_split && member.method == Method::Initialized && self.role == Role::Server {
+                // Whether it counts is up to the server; the array is the fault.
+                self.initialized = Fact(1);
+            }
             if is_split && is_message(member) {
                 self.toward(&mut cx.member(line, member.kind), member);
                 if let Ok(at) = self.find_in(member.id) {

@@ -455,6 +455,12 @@ impl Part {
         self.broken(cx, &CANCEL_UNKNOWN_REQUEST, &[frame], text);
     }
 
+    /// Whether the party's cancel of that request was seen before the request itself.
+    pub(crate) fn was_overtaken(&self, id: Key) -> bool {
+        let own = self.find_own(id).ok().map(|at| self.own[at].flags);
+        own.is_some_and(|flags| flags & open::CANCELLED != 0)
+    }
+
     /// Whether a cancel for this new request was seen before it.
     #[cold]
     pub(crate) fn was_cancelled_early(&mut self, cx: &mut Cx<'_>, message: &Message) -> bool {

@@ -2,7 +2,9 @@
 
 use mcpsim_traces::event::Role;
 use mcpsim_traces::judge::Severity;
-use mcpsim_traces::message::{Capability, Condition, Message, Method, Revision};
+use mcpsim_traces::message::{
+    Capabilities, Capability, Condition, Kind, Message, Method, Revision, Shape,
+};
 
 use crate::ledger::Cx;
 use crate::part::{In, Knows, Part, flag};
@@ -285,19 +287,13 @@ impl Part {
     /// The party's handshake says what it can, or should.
     pub(crate) fn tells_of_mine(&mut self, message: &Message) {
         self.mine = message.capabilities;
-        self.put(
-            flag::UNTOLD_MINE,
-            message.has(Condition::CapabilitiesMissing),
-        );
+        self.put(flag::UNTOLD_MINE, tells_nothing(message));
     }
 
     /// The other side's handshake says what it can, or should.
     pub(crate) fn told_of_theirs(&mut self, message: &Message) {
         self.theirs = message.capabilities;
-        self.put(
-            flag::UNTOLD_THEIRS,
-            message.has(Condition::CapabilitiesMissing),
-        );
+        self.put(flag::UNTOLD_THEIRS, tells_nothing(message));
     }
 
     /// 2024-11-05 has no capability for completions, and a method that the revision lacks is another
@@ -423,6 +419,13 @@ impl Part {
             Role::Server => flag::ANSWERED_INIT,
         })
     }
+}
+
+/// Whether a message of a handshake has no capabilities that could be read.
+fn tells_nothing(message: &Message) -> bool {
+    let is_misshapen = message.kind == Kind::Result && message.shape != Shape::Initialize;
+    message.has(Condition::CapabilitiesMissing)
+        || is_misshapen && message.capabilities == Capabilities::NONE
 }
 
 /// Whether the method is of what the capability names, rather than of something beside it.

@@ -150,7 +150,11 @@ impl Part {
         }
         if self.tokens.is_some() {
             // A task goes on reporting after its request was answered.
-            self.retire_tokens(request.id, !message.has(Condition::TaskCreated), cx.frame);
+            self.retire_tokens(
+                request.id,
+                !message.has(Condition::TaskCreated),
+                (cx.frame, cx.stream),
+            );
         }
         if request.cancel.is_some() && request.flags & open::REUSED == 0 {
             self.answered_after_cancel(cx, &request);
@@ -158,6 +162,9 @@ impl Part {
         if request.method == Method::Initialize {
             self.initialize_answered(cx, message);
         }
+        let revision = self.revision_of(cx.era, true);
+        let reached = &mut cx.ledger.reached;
+        reached.message(self.role, message.kind, request.method, revision);
         if is_bad || request.flags & open::STATELESS != 0 {
             return;
         }
@@ -225,6 +232,24 @@ impl Part {
         cx.report(case);
     }
 
+    /// The request that an answer is meant for whose id only looks like that request's: what it says is said all the same.
+    #[inline]
+    pub(crate) fn owed_alike(&self, id: Key) -> Option<Key> {
+        match self.find_in(id) {
+            Ok(_) => None,
+            Err(_) => self.alike(id).map(|at| self.inn[at].id),
+        }
+    }
+
+    #[cold]
+    fn alike(&self, id: Key) -> Option<usize> {
+        if self.inn.is_large() {
+            return twin(id).and_then(|twin| self.find_in(twin).ok());
+        }
+        let head = self.inn.head();
+        head.iter().position(|request| is_coerced(request.id, id))
+    }
+
     /// A response whose id belongs to no open request.
     #[cold]
     fn stray(&mut self, cx: &mut Cx<'_>, message: &Message) {
@@ -242,22 +267,20 @@ impl Part {
             // Reported as such; another reader may find an id that fits.
             return self.maybe_answered_all();
         }
-        let coerced = if self.inn.is_large() {
-            twin(id).and_then(|twin| self.find_in(twin).ok())
-        } else {
-            let head = self.inn.head();
-            head.iter().position(|request| is_coerced(request.id, id))
-        };
-        if let Some(at) = coerced {
+        if let Some(at) = self.alike(id) {
             let request = self.drop_in(at);
             self.proven(request.fact);
             self.answered.insert(request.id);
-            self.retire_tokens(request.id, true, cx.frame);
+            self.retire_tokens(request.id, true, (cx.frame, cx.stream));
             let text = format!(
                 "the answer to {} has the id {id}; it repeats the id, with its type",
                 request.id
             );
-            return self.broken(cx, &RESPONSE_ID_MISMATCH, &[request.frame, cx.frame], text);
+            self.broken(cx, &RESPONSE_ID_MISMATCH, &[request.frame, cx.frame], text);
+            if request.method == Method::Initialize {
+                self.initialize_answered(cx, message);
+            }
+            return;
         }
         match self.answered.has(id) {
             Used::Unknown => return,
@@ -282,6 +305,9 @@ impl Part {
             Used::Never => {}
         }
         if self.is(flag::JOINED) {
+            if let Some(deep) = &mut self.deep {
+                deep.levels.forget();
+            }
             return cx.pass_over(&RESPONSE_UNKNOWN_ID);
         }
         if cx.era != Era::Session && self.answers_notification(cx, id) {

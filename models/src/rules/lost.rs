@@ -91,6 +91,7 @@ const ACROSS_STREAMS: &[&str] = &[
     "invalid-cursor-error",
     "invalid-params-code",
     "log-invalid-level-error",
+    "mrtr-state-type",
     "page-invalid-cursor-error",
     "page-no-loop",
     "pages-not-followed",
@@ -140,7 +141,8 @@ const OF_ANY_STREAM: &[&str] = &[
 /// their own, and an answer comes after what it answers.
 fn needs_streams(rule: &Rule) -> bool {
     let id = rule.id;
-    if rule.needs == Needs::Frame || OF_ANY_STREAM.contains(&id) {
+    let is_across = ACROSS_STREAMS.contains(&id);
+    if rule.needs == Needs::Frame && !is_across || OF_ANY_STREAM.contains(&id) {
         return false;
     }
     let is_of_server = rule.needs == Needs::SameDirection && rule.side != Side::Client;
@@ -153,7 +155,7 @@ fn needs_streams(rule: &Rule) -> bool {
             | Category::Tasks
             | Category::TasksExtension
     );
-    rule.needs == Needs::OffenderLog || is_of_server || is_of_both || ACROSS_STREAMS.contains(&id)
+    rule.needs == Needs::OffenderLog || is_of_server || is_of_both || is_across
 }
 
 /// Categories that look at ids, or at who asked what.

@@ -115,8 +115,10 @@ pub(crate) fn page_asked(
                 part.proven(fact);
             }
         }
-        Used::Unknown => {}
-        Used::Never if part.is(flag::GARBLED_IN) || is_partial(part, deep) => {}
+        Used::Unknown => cx.pass_over(&CURSOR_NOT_ISSUED),
+        Used::Never if part.is(flag::GARBLED_IN) || is_partial(part, deep) => {
+            cx.pass_over(&CURSOR_NOT_ISSUED);
+        }
         Used::Never => strange_cursor(part, deep, cx, frame, kind, cursor),
     }
 }

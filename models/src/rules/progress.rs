@@ -1,6 +1,5 @@
 //! Progress: tokens, their series, and when they end.
 
-use mcpsim_traces::event::Stream;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Revision, unordered};
 
@@ -278,11 +277,8 @@ impl Part {
             self.progress_after_cancel(cx, &request);
         }
         // Across streams there is no order to compare in.
-        let is_ordered = self.mode != Mode::Loose || cx.stream == request.stream;
-        if !is_ordered {
-            return;
-        }
-        let fell = series.begun && message.number <= series.last;
+        let is_ordered = self.mode != Mode::Loose || cx.stream == series.stream;
+        let fell = is_ordered && series.begun && message.number <= series.last;
         let is_rounded = message.has(Condition::ProgressRounded) && message.number == series.last;
         if fell && !is_rounded {
             let text = format!(
@@ -302,12 +298,7 @@ impl Part {
         series.last = message.number;
         series.begun = true;
         series.frame = cx.frame;
-    }
-
-    /// Whether the request of that stream is answered, as far as that is kept.
-    fn is_answered_on(&self, stream: Stream) -> bool {
-        let deep = self.deep.as_ref().filter(|_| stream != 0);
-        deep.is_some_and(|deep| deep.logs.on_stream(stream).is_some())
+        series.stream = cx.stream;
     }
 
     #[cold]
@@ -363,9 +354,10 @@ impl Part {
             let text = format!(
                 "progress for token {token} after the answer to its request; it ends with the answer"
             );
-            let frames = [self.token_answer_frame(token), cx.frame];
+            let (answer, stream) = self.token_answer(token);
+            let frames = [answer, cx.frame];
             // Only along one stream something is late.
-            let is_late = self.mode != Mode::Loose || self.is_answered_on(cx.stream);
+            let is_late = self.mode != Mode::Loose || stream != 0 && stream == cx.stream;
             if !is_late {
                 return self.unsure(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
             }

@@ -327,18 +327,21 @@ impl Part {
             cx.is_expected(&UNPARSABLE_MESSAGE) || cx.is_expected(&STDIO_EMBEDDED_NEWLINE);
         let mut began = Began::Message;
         if !may_join {
-            let words = if contains(text.get(1..).unwrap_or_default(), b"{\"jsonrpc\"") {
+            // Whole values one after the other, or one inside the other.
+            let is_trailing = message.has(Condition::TrailingData);
+            let holds_two = contains(text.get(1..).unwrap_or_default(), b"{\"jsonrpc\"");
+            let is_woven = holds_two && !(is_trailing && is_chain(text));
+            let words = if is_woven {
                 "the line is no JSON: two frames are woven into each other"
-            } else if message.has(Condition::TrailingData) {
+            } else if is_trailing {
                 "more than one JSON value stands on the line"
             } else {
                 "the line begins like a message and is no JSON"
             };
-            let is_woven = words.contains("woven");
-            if is_woven {
+            if holds_two {
                 began = Began::Piece;
             }
-            let is_joined = message.has(Condition::TrailingData) || is_woven;
+            let is_joined = is_trailing || is_woven;
             let rule = self.unparsable_rule(is_joined);
             self.broken(cx, rule, &[cx.frame], words.to_string());
         }
@@ -455,6 +458,20 @@ fn pipe(role: Role) -> &'static str {
 fn is_header(line: &[u8]) -> bool {
     const NAME: &[u8] = b"content-length:";
     line.len() > NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME)
+}
+
+/// Whether the line is whole JSON values, one after the other.
+fn is_chain(text: &[u8]) -> bool {
+    let mut scanner = Scanner::new();
+    let mut at = white(text, 0);
+    while at < text.len() {
+        scanner.reset();
+        match scanner.value(text, at) {
+            Ok(end) => at = white(text, end),
+            Err(_) => return false,
+        }
+    }
+    true
 }
 
 pub(crate) fn contains(text: &[u8], word: &[u8]) -> bool {

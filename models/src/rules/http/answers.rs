@@ -211,7 +211,7 @@ impl Exchanges {
         if self.old.is_none()
             && is_success
             && is_asked
-            && !exchange.is(mark::BODY_TOLD | mark::FOREIGN)
+            && !exchange.is(mark::BODY_TOLD | mark::FOREIGN | mark::ASIDE)
         {
             let what = format!("{} without a body", exchange.status.unwrap_or_default());
             self.wrong_content(scene, exchange, &what);

@@ -283,6 +283,9 @@ impl Exchanges {
             return;
         }
         let open = self.open_request(scene, exchange);
+        if open.is_some_and(|id| scene.client.was_overtaken(id)) {
+            return self.settle(scene, exchange);
+        }
         let is_latest = revision == Revision::V2025_11_25;
         if is_latest && exchange.is(mark::HAS_ID) {
             if open.is_some() && is_over {

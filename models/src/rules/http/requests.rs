@@ -123,6 +123,10 @@ impl Exchanges {
         if seen.is_none() && self.judge_no_resume(scene, exchange, head) {
             return;
         }
+        let version = head.value("mcp-protocol-version");
+        if version.is_some() && version == scene.revision().map(Revision::as_str) {
+            exchange.set(mark::AGREED);
+        }
         self.judge_place(scene, exchange, head, seen);
         self.judge_accept(scene, exchange, head);
         self.judge_session_sent(scene, exchange, seen);

@@ -113,9 +113,6 @@ impl Exchanges {
             exchange.set(mark::BAD_VERSION);
         }
         let Some(revision) = revision else { return };
-        if version == revision.as_str() {
-            exchange.set(mark::AGREED);
-        }
         if knew != Knows::Must {
             return;
         }

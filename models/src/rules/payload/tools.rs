@@ -45,6 +45,7 @@ pub(crate) const TOOL_NAME_CHARSET: Rule = Rule {
     says: "The name of a tool has 1 to 128 letters, digits, underscores, hyphens and dots.",
     why: "Model interfaces refuse other names, or hosts rename the tool and calls do not find back.",
     when: When::TOOL,
+    twin: "tools-names",
     ..SHOULD
 };
 

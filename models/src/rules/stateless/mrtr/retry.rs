@@ -152,6 +152,14 @@ pub(super) fn sent(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
     cx.ledger.saw(bit(When::RETRY));
     if retry.state != State::None {
         let state = retry.params.get("requestState");
+        let has_odd = deep
+            .exchanges
+            .iter()
+            .any(|(_, one)| one.state == State::Unclear);
+        if retry.state == State::Unclear && has_odd {
+            // It repeats what it was given.
+            return;
+        }
         if !state.is_some_and(|state| judge_state(part, cx, state)) {
             return;
         }
@@ -227,7 +235,7 @@ fn fits_nothing(part: &Part, deep: &Deep, cx: &mut Cx<'_>, retry: &Retry<'_>) {
     let exchanges = &deep.exchanges;
     if let State::Some(_) = retry.state {
         if exchanges.is_lossy || part.is(flag::GARBLED_IN) {
-            return;
+            return cx.pass_over(&MRTR_NO_INVENTED_STATE);
         }
         // The exchange may have begun on another connection, or before the recording.
         let text = "no result had this requestState".to_string();

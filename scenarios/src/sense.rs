@@ -1,0 +1,212 @@
+//! What contradicts itself in a scenario that a world could be made of: something that it asks for never happens.
+
+use std::collections::BTreeMap;
+
+use mcpsim_traces::event::Role;
+use mcpsim_traces::message::{Capabilities, Capability, Tool};
+
+use crate::errands::{is_in, needed};
+use crate::gateway::AS_SERVER;
+use crate::parse::{Mistake, Place, key, wrong};
+use crate::scenario::{Act, Link, Party, PartyRole, Scenario, Step, Transport};
+
+/// Whose a capability is, by the first name of its path; what is not here both sides have.
+const OWNERS: &[(&str, Role)] = &[
+    ("roots", Role::Client),
+    ("sampling", Role::Client),
+    ("elicitation", Role::Client),
+    ("tools", Role::Server),
+    ("resources", Role::Server),
+    ("prompts", Role::Server),
+    ("logging", Role::Server),
+    ("completions", Role::Server),
+];
+
+impl Scenario {
+    /// Whether all that it asks for can happen.
+    ///
+    /// # Errors
+    /// With the first that cannot.
+    pub(crate) fn check_sense(&self) -> Result<(), Mistake> {
+        for (at, party) in self.parties.iter().enumerate() {
+            if let Some(message) = foreign_capability(party) {
+                let place = [key("parties"), Place::At(at), key("capabilities")];
+                return wrong(&place, message);
+            }
+        }
+        for (at, link) in self.links.iter().enumerate() {
+            let here = |member: &str| vec![key("links"), Place::At(at), key(member)];
+            if let Some((members, message)) = idle_member(link) {
+                let mut place = here(members[0]);
+                place.extend(members[1..].iter().map(|member| key(member)));
+                return wrong(&place, message);
+            }
+            let same = |other: &Link| other.client == link.client && other.server == link.server;
+            if self.links[..at].iter().any(same) {
+                let (client, server) = (&link.client, &link.server);
+                let message = format!("`{client}` and `{server}` have a link already");
+                return wrong(&here("server"), message);
+            }
+        }
+        for party in &self.parties {
+            let steps = self
+                .workload
+                .get(&party.name)
+                .map_or(&[][..], Vec::as_slice);
+            // By the step that is cancelled, the one that does it.
+            let mut cancels = BTreeMap::new();
+            for (at, step) in steps.iter().enumerate() {
+                let found = self.silent(party, step).or_else(|| idle(step));
+                let found = found.or_else(|| idle_cancel(step, &steps[..at], party, &mut cancels));
+                if let Some((member, message)) = found {
+                    let place = [
+                        key("workload"),
+                        key(&party.name),
+                        Place::At(at),
+                        key(member),
+                    ];
+                    return wrong(&place, message);
+                }
+            }
+        }
+        let bounds = &self.bounds;
+        if bounds.hostile_steps > bounds.steps_max {
+            let message = format!(
+                "a run is given up after {} steps: it would never be calm",
+                bounds.steps_max
+            );
+            return wrong(&[key("bounds"), key("hostile_steps")], message);
+        }
+        Ok(())
+    }
+
+    /// A step for which the client sends nothing, since a capability is missing.
+    fn silent(&self, client: &Party, step: &Step) -> Option<(&'static str, String)> {
+        let revisions = client.revisions;
+        if step.act == Act::RootsChanged {
+            let needed = Capability::RootsListChanged;
+            return missing(&client.name, client.declared(), needed).map(|said| ("do", said));
+        }
+        let link = self.links.iter().find(|link| link.client == client.name)?;
+        let server = self.parties.iter().find(|one| one.name == link.server)?;
+        let declared = declared_to_clients(server);
+        let needs = revisions
+            .iter()
+            .filter(|&revision| is_in(step.act, revision));
+        let lacks = needs
+            .map(|revision| missing(&server.name, declared, needed(step.act, revision)?))
+            .collect::<Option<Vec<String>>>();
+        if let Some(message) = lacks.and_then(|all| all.into_iter().next()) {
+            return Some(("do", message));
+        }
+        if step.task {
+            return missing(&server.name, declared, Capability::Tasks).map(|said| ("task", said));
+        }
+        None
+    }
+}
+
+/// What is said of a capability that a party does not declare.
+fn missing(name: &str, declared: Capabilities, needed: Capability) -> Option<String> {
+    (!declared.has(needed)).then(|| {
+        let capability = needed.as_str();
+        format!("`{name}` does not declare `{capability}`: nothing is sent")
+    })
+}
+
+/// What a party declares where it has the server end.
+fn declared_to_clients(party: &Party) -> Capabilities {
+    match party.role {
+        PartyRole::Gateway => AS_SERVER,
+        PartyRole::Client | PartyRole::Server => party.declared(),
+    }
+}
+
+/// A capability that is for the other side to declare. A gateway declares as a client.
+fn foreign_capability(party: &Party) -> Option<String> {
+    let own = match party.role {
+        PartyRole::Server => Role::Server,
+        PartyRole::Client | PartyRole::Gateway => Role::Client,
+    };
+    let owner = |capability: Capability| {
+        let path = capability.as_str();
+        let head = path.split_once('.').map_or(path, |(head, _)| head);
+        let row = OWNERS.iter().find(|(name, _)| *name == head);
+        row.map(|&(_, role)| role)
+    };
+    let declared = party.declared();
+    let foreign = |&&capability: &&Capability| {
+        declared.has(capability) && owner(capability).is_some_and(|role| role != own)
+    };
+    let capability = Capability::ALL.iter().find(foreign)?;
+    let (name, role) = (&party.name, party.role.as_str());
+    Some(match party.role {
+        PartyRole::Gateway => format!(
+            "`{}` is for servers to declare; `{name}` declares as a client, toward its servers",
+            capability.as_str()
+        ),
+        _ => format!(
+            "`{}` is for {}s to declare; `{name}` is a {role}",
+            capability.as_str(),
+            owner(*capability)?.as_str()
+        ),
+    })
+}
+
+/// What a link over http never looks at.
+fn idle_member(link: &Link) -> Option<(&'static [&'static str], &'static str)> {
+    if link.kind != Transport::Http {
+        return None;
+    }
+    let idle: [(&[&str], bool, &str); 3] = [
+        (
+            &["capacity"],
+            link.capacity.is_some(),
+            "`capacity` is for a pipe: http holds as much as is sent",
+        ),
+        (
+            &["beyond", "drop"],
+            link.beyond.drop,
+            "`drop` is for a pipe: http loses frames as it is",
+        ),
+        (
+            &["beyond", "duplicate"],
+            link.beyond.duplicate,
+            "`duplicate` is for a pipe: http delivers frames twice as it is",
+        ),
+    ];
+    let found = idle.into_iter().find(|(_, is_there, _)| *is_there);
+    found.map(|(members, _, message)| (members, message))
+}
+
+/// A step that waits for reports that never come.
+fn idle(step: &Step) -> Option<(&'static str, String)> {
+    let enough = step.cancel_after_progress?;
+    let message = match step.tool {
+        Tool::Count if step.n < enough => {
+            format!("`count` reports {} times only, as `n` says", step.n)
+        }
+        Tool::Count => return None,
+        other => format!("`{}` reports no progress: `count` does", other.as_str()),
+    };
+    Some(("cancel_after_progress", message))
+}
+
+/// A cancel that always finds its target settled: the step after those before it.
+fn idle_cancel(
+    step: &Step,
+    before: &[Step],
+    party: &Party,
+    cancels: &mut BTreeMap<u16, usize>,
+) -> Option<(&'static str, String)> {
+    let of = step.of.filter(|_| step.act == Act::Cancel)?;
+    let target = before.get(usize::from(of).checked_sub(1)?);
+    let stays_open = target.is_some_and(|target| target.act == Act::Listen);
+    if party.window == 1 && !stays_open {
+        let message = "with a window of 1 every step is settled when the next one begins";
+        return Some(("do", message.to_owned()));
+    }
+    let first = cancels.insert(of, before.len())?;
+    let message = format!("step {} cancels that already", first + 1);
+    Some(("of", message))
+}
