@@ -725,3 +725,32 @@ fn unknown_name<'de, D: serde::Deserializer<'de>>(
     let what = format!("unknown {what}");
     serde::de::Error::custom(crate::parse::unknown(&what, name, known))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What goes takes with it what is about it, also about that; what stays means the same steps as before.
+    #[test]
+    fn steps_that_are_left_out_take_others_with_them() {
+        let of = |act, of| Step {
+            of: Some(of),
+            ..Step::plain(act)
+        };
+        let whole = [
+            Step::call(Tool::Echo, 1),
+            Step::call(Tool::Echo, 2),
+            of(Act::Listen, 1),
+            of(Act::Listen, 2),
+            of(Act::Cancel, 3),
+            of(Act::Cancel, 4),
+        ];
+        let mut steps = whole.to_vec();
+        let kept = leave_out(&mut steps, |at, _| at == 0);
+        assert_eq!(kept, [false, true, false, true, false, true]);
+        assert_eq!(steps, [whole[1], of(Act::Listen, 1), of(Act::Cancel, 2)]);
+        let mut steps = whole.to_vec();
+        leave_out(&mut steps, |_, step| step.act == Act::Cancel);
+        assert_eq!(steps, whole[..4]);
+    }
+}

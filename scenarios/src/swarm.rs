@@ -20,15 +20,13 @@ pub fn swarmed(scenario: &Scenario, seed: u64) -> Cow<'_, Scenario> {
         party.pings &= draws.below(2) == 0;
     }
     for steps in smaller.workload.values_mut() {
-        let mut kinds: Vec<Kind> = vec![];
-        for step in steps.iter().filter(|step| step.is_request()) {
-            if !kinds.contains(&kind(step)) {
-                kinds.push(kind(step));
-            }
-        }
-        if !kinds.is_empty() {
-            let always = draws.below(kinds.len() as u32) as usize;
-            kinds.swap_remove(always);
+        let requests = || steps.iter().filter(|step| step.is_request());
+        let mut kinds = kinds_of(requests());
+        // A step that is about an earlier one may go with it: it cannot be what stays.
+        let alone = kinds_of(requests().filter(|step| step.of.is_none()));
+        if !alone.is_empty() {
+            let always = alone[draws.below(alone.len() as u32) as usize];
+            kinds.retain(|&kind| kind != always);
         }
         kinds.retain(|_| draws.below(2) == 0);
         leave_out(steps, |_, step| kinds.contains(&kind(step)));
@@ -44,4 +42,97 @@ type Kind = (Act, Tool);
 
 fn kind(step: &Step) -> Kind {
     (step.act, step.tool)
+}
+
+/// The kinds of these steps, each once, in their order.
+fn kinds_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Kind> {
+    let mut kinds = vec![];
+    for step in steps {
+        if !kinds.contains(&kind(step)) {
+            kinds.push(kind(step));
+        }
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::named::scenarios;
+    use crate::scenario::PartyRole;
+
+    /// The steps of all clients, without what they refer to.
+    fn steps(scenario: &Scenario) -> Vec<Step> {
+        let all = scenario.workload.values().flatten();
+        all.map(|step| Step { of: None, ..*step }).collect()
+    }
+
+    /// Whether one is left of the other by leaving entries out.
+    fn is_part<T: PartialEq>(part: &[T], whole: &[T]) -> bool {
+        let mut whole = whole.iter();
+        part.iter().all(|one| whole.any(|other| other == one))
+    }
+
+    #[test]
+    fn a_part_of_a_scenario_is_a_valid_one() {
+        for scenario in scenarios() {
+            for seed in 0..200 {
+                let part = swarmed(scenario, seed);
+                let name = &scenario.name;
+                assert_eq!(part.check(), Ok(()), "{name} with seed {seed}");
+                assert_eq!(part, swarmed(scenario, seed), "{name} with seed {seed}");
+                assert!(is_part(&steps(&part), &steps(scenario)), "{name}");
+                // Nothing but steps, hesitation and pings is another.
+                let mut back = part.into_owned();
+                back.workload = scenario.workload.clone();
+                for (party, whole) in back.parties.iter_mut().zip(&scenario.parties) {
+                    assert!(whole.hesitates || !party.hesitates, "{name}");
+                    assert!(whole.pings || !party.pings, "{name}");
+                    (party.hesitates, party.pings) = (whole.hesitates, whole.pings);
+                }
+                assert_eq!(back, *scenario);
+            }
+        }
+    }
+
+    /// Every kind of request is missing somewhere, where there is more than one; every one is there in many runs.
+    #[test]
+    fn every_kind_is_left_out_and_kept() {
+        let scenario = crate::scenario("busy").expect("named");
+        let whole: BTreeSet<String> = words(scenario);
+        assert!(whole.len() > 4, "{whole:?}");
+        let parts: Vec<_> = (0..400)
+            .map(|seed| words(&swarmed(scenario, seed)))
+            .collect();
+        for kind in &whole {
+            let kept = parts.iter().filter(|part| part.contains(kind)).count();
+            assert!((160..360).contains(&kept), "{kind}: in {kept} of 400");
+        }
+        let clients = |scenario: &Scenario| {
+            let parties = scenario.parties.iter();
+            parties
+                .filter(|party| party.role == PartyRole::Client && party.hesitates)
+                .count()
+        };
+        let hesitating = (0..400)
+            .filter(|&seed| clients(&swarmed(scenario, seed)) > 0)
+            .count();
+        assert!((260..340).contains(&hesitating), "{hesitating}");
+    }
+
+    fn words(scenario: &Scenario) -> BTreeSet<String> {
+        let steps = scenario.workload.values().flatten();
+        let requests = steps.filter(|step| step.is_request());
+        requests.map(|step| format!("{:?}", kind(step))).collect()
+    }
+
+    /// Pinned: which words decide, and for what. If this fails, seeds that people wrote down no longer repeat their runs.
+    #[test]
+    fn parts_are_pinned() {
+        let scenario = crate::scenario("busy").expect("named");
+        let counts = [1, 2, 3, 4].map(|seed| steps(&swarmed(scenario, seed)).len());
+        assert_eq!((steps(scenario).len(), counts), (70, [49, 35, 14, 28]));
+    }
 }
