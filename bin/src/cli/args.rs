@@ -183,6 +183,7 @@ pub(crate) struct RunArgs {
 
 /// `mcpsim bench-faults`
 #[derive(Args, Debug)]
+#[command(after_help = BENCH_EXIT_CODES)]
 pub(crate) struct BenchFaultsArgs {
     /// Measure this strategy, as `run --strategy` names it; may be given several times [default: uniform, pct, swarm and mix]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
@@ -190,12 +191,15 @@ pub(crate) struct BenchFaultsArgs {
     /// Look for this fault of the catalogue (see `mcpsim list faults`); may be given several times [default: all]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) fault: Vec<String>,
-    /// How many campaigns each: their seeds are 1, 2, and so on
-    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=1_000_000), allow_hyphen_values = true)]
+    /// The seed of the first campaign; those of the others follow it one by one
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true)]
+    pub(crate) seed: u64,
+    /// How many campaigns each fault has
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=1_000_000), allow_hyphen_values = true)]
     pub(crate) seeds: u64,
     /// After how many schedules a campaign is given up
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
-    pub(crate) runs_max: u64,
+    pub(crate) runs: u64,
     /// How many threads [default: one for each core]; they change no number
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024), allow_hyphen_values = true)]
     pub(crate) jobs: Option<u16>,
@@ -203,6 +207,10 @@ pub(crate) struct BenchFaultsArgs {
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) format: Format,
 }
+
+const BENCH_EXIT_CODES: &str = "\
+Exit codes: 0 every fault was found, by one strategy at least; 1 one was found by none; 2 some input could not be
+used; 130 interrupted.";
 
 /// `mcpsim replay`
 #[derive(Args, Debug)]

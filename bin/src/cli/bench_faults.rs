@@ -1,17 +1,19 @@
 //! `mcpsim bench-faults`: how many schedules each strategy needs until it finds each fault of the catalogue. It counts
 //! schedules and no time, so that its numbers are the same everywhere.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde::Serialize;
 
 use super::args::{BenchFaultsArgs, Format};
-use super::outcome::{Outcome, Result, print, unknown};
+use super::outcome::{Failure, Outcome, Result, counted, print, unknown};
 use super::play::{Play, Stop};
-use super::report::{BenchFaultsReport, FaultBench, StrategyBench, to_json};
+use super::report::to_json;
 use super::run::cores;
-use super::{interrupt, strategies};
+use super::{interrupt, seed, strategies};
 use crate::scenarios::{Fault, fault, faults};
-use crate::sim::choose::derive_seed;
+use crate::sim::choose::{SEED_END, derive_seed};
 use crate::sim::shrink::Target;
 use crate::sim::strategy::Strategy;
 use crate::traces::event::Nothing;
@@ -19,256 +21,358 @@ use crate::traces::event::Nothing;
 /// Runs the command.
 ///
 /// # Errors
-/// Names that are not known.
+/// Names that are not known, seeds that are none.
 pub(crate) fn bench_faults(args: &BenchFaultsArgs) -> Result<Outcome> {
-    let strategies: Vec<Strategy> = match args.strategy.as_slice() {
-        [] => Strategy::NAMES
-            .iter()
-            .map(|name| strategies::named(name))
-            .collect::<Result<_>>()?,
-        names => names
-            .iter()
-            .map(|name| strategies::named(name))
-            .collect::<Result<_>>()?,
-    };
-    let known = || faults().iter().map(|fault| fault.name);
-    let faults: Vec<&Fault> = match args.fault.as_slice() {
-        [] => faults().iter().collect(),
-        names => names
-            .iter()
-            .map(|name| fault(name).ok_or_else(|| unknown("fault", name, known())))
-            .collect::<Result<_>>()?,
-    };
-    let Some(benches) = measure(args, &strategies, &faults)? else {
+    let bench = Bench::new(args)?;
+    let stop = interrupt::flag()?;
+    let Some(measured) = bench.measure(args.jobs.unwrap_or_else(cores), stop) else {
         return Ok(Outcome::Interrupted);
     };
+    let report = bench.report(&measured);
     match args.format {
-        Format::Json => print(&to_json(&BenchFaultsReport {
-            schema: "mcpsim-bench-faults/1",
-            seeds: args.seeds,
-            runs_max: args.runs_max,
-            strategies: benches.iter().map(Bench::report).collect(),
-        })?)?,
-        Format::Text => print(&table(&benches, args))?,
+        Format::Json => print(&to_json(&report)?)?,
+        Format::Text => print(&report.text())?,
     }
-    Ok(Outcome::Clean)
+    Ok(if report.summary.never_found.is_empty() {
+        Outcome::Clean
+    } else {
+        Outcome::Found
+    })
 }
 
-/// One strategy over all faults that were asked for.
+/// What is measured.
 struct Bench {
-    strategy: Strategy,
-    faults: Vec<(&'static str, bool, Counts)>,
+    strategies: Vec<Strategy>,
+    faults: Vec<&'static Fault>,
+    /// Of each fault, its scenario, until its rule is broken.
+    plays: Vec<Play>,
+    /// Of the first campaign.
+    seed: u64,
+    /// How many campaigns.
+    seeds: u64,
+    /// Schedules of a campaign at most.
+    runs: u64,
 }
 
-/// How many schedules each campaign took, fewest first; none for one that was given up.
-struct Counts(Vec<Option<u64>>);
-
-impl Counts {
-    fn new(mut all: Vec<Option<u64>>) -> Counts {
-        all.sort_by_key(|count| count.unwrap_or(u64::MAX));
-        Counts(all)
-    }
-
-    /// Of an even number, the lower one of the middle: it is one that was counted.
-    fn median(&self) -> Option<u64> {
-        self.0[(self.0.len() - 1) / 2]
-    }
-
-    fn worst(&self) -> Option<u64> {
-        *self.0.last().expect("there is at least one campaign")
-    }
-
-    fn found(&self) -> u64 {
-        self.0.iter().flatten().count() as u64
-    }
-}
-
-/// All cells of the table, over threads; `None` where Ctrl-C came.
-fn measure(
-    args: &BenchFaultsArgs,
-    strategies: &[Strategy],
-    faults: &[&'static Fault],
-) -> Result<Option<Vec<Bench>>> {
-    let plays: Vec<Play> = faults
-        .iter()
-        .map(|fault| {
+impl Bench {
+    fn new(args: &BenchFaultsArgs) -> Result<Bench> {
+        let named = |names: &mut dyn Iterator<Item = &str>| -> Result<Vec<Strategy>> {
+            names.map(strategies::named).collect()
+        };
+        let strategies = match args.strategy.as_slice() {
+            [] => named(&mut Strategy::NAMES.into_iter())?,
+            names => named(&mut names.iter().map(String::as_str))?,
+        };
+        let known = || faults().iter().map(|fault| fault.name);
+        let faults: Vec<&Fault> = match args.fault.as_slice() {
+            [] => faults().iter().collect(),
+            names => names
+                .iter()
+                .map(|name| fault(name).ok_or_else(|| unknown("fault", name, known())))
+                .collect::<Result<_>>()?,
+        };
+        let seed = seed::checked(args.seed)?;
+        if args.seeds > SEED_END - seed {
+            return Err(Failure::new(format!(
+                "--seed {seed} with --seeds {}: the last campaign would have a seed of 2^53 or more",
+                args.seeds
+            )));
+        }
+        let play = |fault: &&Fault| {
             let target = Target {
                 rule: fault.rule,
                 blame: fault.blame,
             };
             Play::find(None, None, Some(fault.name), Stop::Target(target))
+        };
+        Ok(Bench {
+            plays: faults.iter().map(play).collect::<Result<_>>()?,
+            strategies,
+            faults,
+            seed,
+            seeds: args.seeds,
+            runs: args.runs,
         })
-        .collect::<Result<_>>()?;
-    let stop = interrupt::flag()?;
-    // One cell for each strategy and fault, filled in whatever order threads come to them.
-    let count = strategies.len() * faults.len();
-    let cells: Vec<Mutex<Option<Counts>>> = (0..count).map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(cell) = cells.get(at) else {
-                return;
-            };
-            let (strategy, play) = (strategies[at / faults.len()], &plays[at % faults.len()]);
-            let mut counts = vec![];
-            for campaign in 1..=args.seeds {
-                let mut found = None;
-                for index in 0..args.runs_max {
-                    if stop.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let mut drawn = play.drawn(strategy, derive_seed(campaign, index));
-                    let outcome = drawn.play.run(&mut drawn.dice, &mut Nothing);
-                    if play.failure(&outcome.findings).is_some() {
-                        found = Some(index + 1);
-                        break;
-                    }
-                }
-                counts.push(found);
+    }
+
+    /// Of each strategy and fault, its campaigns; `None` where Ctrl-C came. Threads take campaigns in any order, and each
+    /// has its own place.
+    fn measure(&self, jobs: u16, stop: &AtomicBool) -> Option<Vec<Vec<Counts>>> {
+        let seeds = self.seeds as usize;
+        let per_strategy = self.faults.len() * seeds;
+        let total = self.strategies.len() * per_strategy;
+        let places: Vec<OnceLock<Option<u64>>> = (0..total).map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some((at, place)) = take(&places, &next) {
+                let strategy = self.strategies[at / per_strategy];
+                let play = &self.plays[at % per_strategy / seeds];
+                let seed = self.seed + (at % seeds) as u64;
+                let Some(found) = campaign(play, strategy, seed, self.runs, stop) else {
+                    return;
+                };
+                place.get_or_init(|| found);
             }
-            let mut cell = cell
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            *cell = Some(Counts::new(counts));
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..jobs {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let counts: Option<Vec<Option<u64>>> =
+            places.into_iter().map(OnceLock::into_inner).collect();
+        let counts = counts?;
+        let of_strategy = |counts: &[Option<u64>]| {
+            counts
+                .chunks(seeds)
+                .map(|campaigns| Counts::new(campaigns.to_vec()))
+                .collect()
+        };
+        Some(counts.chunks(per_strategy).map(of_strategy).collect())
+    }
+
+    fn report(&self, measured: &[Vec<Counts>]) -> Report {
+        let fault_row = |(at, fault): (usize, &&'static Fault)| FaultRow {
+            fault: fault.name,
+            scenario: fault.scenario,
+            needs_schedule: fault.needs_schedule,
+            by_strategy: measured.iter().map(|counts| counts[at].row()).collect(),
+        };
+        let rows: Vec<FaultRow> = self.faults.iter().enumerate().map(fault_row).collect();
+        let never = |row: &&FaultRow| row.by_strategy.iter().all(|counts| counts.found == 0);
+        Report {
+            schema: "mcpsim-bench-faults/1",
+            seed: self.seed,
+            seeds: self.seeds,
+            runs: self.runs,
+            strategies: self.strategies.iter().map(Strategy::to_string).collect(),
+            summary: Summary {
+                faults: rows.len(),
+                need_schedule: rows.iter().filter(|row| row.needs_schedule).count(),
+                never_found: rows.iter().filter(never).map(|row| row.fault).collect(),
+                by_strategy: (0..self.strategies.len())
+                    .map(|strategy| summed_up(&rows, strategy, self.seeds))
+                    .collect(),
+            },
+            faults: rows,
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..args.jobs.unwrap_or_else(cores) {
-            scope.spawn(work);
+    }
+}
+
+/// The next place that nobody has taken yet.
+fn take<'a, T>(places: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    places.get(at).map(|place| (at, place))
+}
+
+/// After how many schedules the play fails, if it does; `None` where Ctrl-C came.
+fn campaign(
+    play: &Play,
+    strategy: Strategy,
+    seed: u64,
+    runs: u64,
+    stop: &AtomicBool,
+) -> Option<Option<u64>> {
+    for index in 0..runs {
+        if stop.load(Ordering::Relaxed) {
+            return None;
         }
-        work();
-    });
-    let cells: Option<Vec<Counts>> = cells
-        .into_iter()
-        .map(|cell| {
-            cell.into_inner()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        })
-        .collect();
-    let Some(cells) = cells else {
-        return Ok(None);
-    };
-    let mut cells = cells.into_iter();
-    let benches = strategies.iter().map(|&strategy| Bench {
-        strategy,
-        faults: faults
+        let mut drawn = play.drawn(strategy, derive_seed(seed, index));
+        let outcome = drawn.play.run(&mut drawn.dice, &mut Nothing);
+        if play.failure(&outcome.findings).is_some() {
+            return Some(Some(index + 1));
+        }
+    }
+    Some(None)
+}
+
+/// How many schedules each campaign took, fewest first; last those that were given up.
+struct Counts(Vec<Option<u64>>);
+
+impl Counts {
+    fn new(mut all: Vec<Option<u64>>) -> Counts {
+        all.sort_by_key(|&count| rank(count));
+        Counts(all)
+    }
+
+    fn row(&self) -> CountsRow {
+        CountsRow {
+            found: self.0.iter().flatten().count() as u64,
+            median: median(&self.0).flatten(),
+            worst: self.0.last().copied().flatten(),
+        }
+    }
+}
+
+/// A campaign that was given up is worse than any other.
+fn rank(count: Option<u64>) -> u64 {
+    count.unwrap_or(u64::MAX)
+}
+
+/// What stands in the middle of a sorted list; of an even number the lower one, so that it is one that was counted.
+fn median<T: Copy>(sorted: &[T]) -> Option<T> {
+    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
+}
+
+/// One strategy over all faults.
+fn summed_up(rows: &[FaultRow], strategy: usize, seeds: u64) -> StrategyRow {
+    let of = |row: &FaultRow| row.by_strategy[strategy];
+    let needing = || rows.iter().filter(|row| row.needs_schedule);
+    let mut medians: Vec<Option<u64>> = needing().map(|row| of(row).median).collect();
+    medians.sort_by_key(|&count| rank(count));
+    // Of equals the first of the catalogue.
+    let worst = rows
+        .iter()
+        .rev()
+        .max_by_key(|row| (rank(of(row).median), rank(of(row).worst)));
+    StrategyRow {
+        always_found: rows.iter().filter(|row| of(row).found == seeds).count(),
+        found: rows.iter().filter(|row| of(row).found > 0).count(),
+        median: median(&medians).flatten(),
+        worst_fault: worst.map(|row| row.fault),
+        worst_median: worst.and_then(|row| of(row).median),
+        worst: rows
             .iter()
-            .zip(&mut cells)
-            .map(|(fault, counts)| (fault.name, fault.needs_schedule, counts))
-            .collect(),
-    });
-    Ok(Some(benches.collect()))
+            .map(|row| of(row).worst)
+            .max_by_key(|&count| rank(count))
+            .flatten(),
+    }
 }
 
-impl Bench {
-    /// Faults that every campaign found.
-    fn found(&self) -> usize {
-        let always = |(_, _, counts): &&(_, _, Counts)| counts.worst().is_some();
-        self.faults.iter().filter(always).count()
-    }
+/// `mcpsim bench-faults --format json`
+#[derive(Serialize, Debug)]
+struct Report {
+    /// `mcpsim-bench-faults/1`
+    schema: &'static str,
+    /// Of the first campaign.
+    seed: u64,
+    /// How many campaigns each fault had.
+    seeds: u64,
+    /// After how many schedules a campaign was given up.
+    runs: u64,
+    /// By name; all that is told by strategy is in this order.
+    strategies: Vec<String>,
+    summary: Summary,
+    /// In the order of the catalogue.
+    faults: Vec<FaultRow>,
+}
 
-    /// All campaigns of faults that need a schedule, as one.
-    fn needing(&self) -> Option<Counts> {
-        let needing = self.faults.iter().filter(|(_, needs, _)| *needs);
-        let all: Vec<_> = needing
-            .flat_map(|(_, _, counts)| counts.0.iter().copied())
-            .collect();
-        (!all.is_empty()).then(|| Counts::new(all))
-    }
+#[derive(Serialize, Debug)]
+struct Summary {
+    faults: usize,
+    need_schedule: usize,
+    /// Faults that no campaign of any strategy found.
+    never_found: Vec<&'static str>,
+    by_strategy: Vec<StrategyRow>,
+}
 
-    /// The fault with the highest median, by how many schedules that is.
-    fn hardest(&self) -> &(&'static str, bool, Counts) {
-        let hard = |(_, _, counts): &&(_, _, Counts)| counts.median().unwrap_or(u64::MAX);
-        // Of equals the first of the catalogue.
-        let reversed = self.faults.iter().rev();
-        reversed.max_by_key(hard).expect("there is a fault")
-    }
+#[derive(Serialize, Debug)]
+struct StrategyRow {
+    /// Faults that every campaign found, and that any did.
+    always_found: usize,
+    found: usize,
+    /// Of the medians of the faults that need a schedule.
+    median: Option<u64>,
+    /// The fault with the highest median, that median, and the longest campaign of any fault.
+    worst_fault: Option<&'static str>,
+    worst_median: Option<u64>,
+    worst: Option<u64>,
+}
 
-    fn report(&self) -> StrategyBench {
-        let needing = self.needing();
-        let (hardest, _, counts) = self.hardest();
-        StrategyBench {
-            strategy: self.strategy.to_string(),
-            faults_found: self.found() as u64,
-            median: needing.as_ref().and_then(Counts::median),
-            worst: needing.as_ref().and_then(Counts::worst),
-            hardest: (*hardest).to_owned(),
-            hardest_median: counts.median(),
-            faults: self
-                .faults
-                .iter()
-                .map(|(name, needs, counts)| FaultBench {
-                    fault: (*name).to_owned(),
-                    needs_schedule: *needs,
-                    found: counts.found(),
-                    median: counts.median(),
-                    worst: counts.worst(),
-                })
-                .collect(),
+#[derive(Serialize, Debug)]
+struct FaultRow {
+    fault: &'static str,
+    scenario: &'static str,
+    needs_schedule: bool,
+    by_strategy: Vec<CountsRow>,
+}
+
+/// Schedules until it was found; null where that campaign was given up.
+#[derive(Serialize, Clone, Copy, Debug)]
+struct CountsRow {
+    /// How many campaigns found it.
+    found: u64,
+    median: Option<u64>,
+    worst: Option<u64>,
+}
+
+impl Report {
+    /// As Markdown that lines up: every fault, then the strategies.
+    fn text(&self) -> String {
+        let Summary {
+            faults,
+            need_schedule,
+            never_found,
+            by_strategy,
+        } = &self.summary;
+        let names = self.strategies.iter().cloned();
+        let mut rows = vec![
+            ["fault", "scenario", "needs a schedule"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
+        rows[0].extend(names.clone());
+        for row in &self.faults {
+            let needs = if row.needs_schedule { "yes" } else { "" };
+            let mut cells = [row.fault, row.scenario, needs].map(str::to_owned).to_vec();
+            cells.extend(row.by_strategy.iter().map(|counts| self.cell(counts)));
+            rows.push(cells);
         }
-    }
-}
-
-fn number(count: Option<u64>) -> String {
-    count.map_or_else(|| "none".to_owned(), |count| count.to_string())
-}
-
-/// The summary, then every fault that needs a schedule, as Markdown that lines up.
-fn table(benches: &[Bench], args: &BenchFaultsArgs) -> String {
-    let mut rows = vec![
-        [
+        let every = table(&rows);
+        let head = [
             "strategy",
-            "faults always found",
+            "always found",
             "median",
-            "worst",
-            "hardest fault",
+            "worst fault",
             "its median",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    ];
-    for bench in benches {
-        let needing = bench.needing();
-        let (hardest, _, counts) = bench.hardest();
-        rows.push(vec![
-            bench.strategy.to_string(),
-            format!("{} of {}", bench.found(), bench.faults.len()),
-            number(needing.as_ref().and_then(Counts::median)),
-            number(needing.as_ref().and_then(Counts::worst)),
-            (*hardest).to_owned(),
-            number(counts.median()),
-        ]);
-    }
-    let mut text = format!(
-        "Schedules until a fault is found, of campaigns with the seeds 1 to {}, given up after {}. Median and worst are over all\n\
-         campaigns of the faults that need a schedule.\n\n{}",
-        args.seeds,
-        args.runs_max,
-        markdown(&rows)
-    );
-    let mut rows = vec![vec!["fault (median, worst)".to_owned()]];
-    rows[0].extend(benches.iter().map(|bench| bench.strategy.to_string()));
-    for (at, (name, needs, _)) in benches[0].faults.iter().enumerate() {
-        if !needs {
-            continue;
+            "worst campaign",
+        ];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        for (name, row) in names.zip(by_strategy) {
+            rows.push(vec![
+                name,
+                format!("{} of {faults}", row.always_found),
+                self.number(row.median),
+                row.worst_fault.unwrap_or("").to_owned(),
+                self.number(row.worst_median),
+                self.number(row.worst),
+            ]);
         }
-        let mut row = vec![(*name).to_owned()];
-        row.extend(benches.iter().map(|bench| {
-            let counts = &bench.faults[at].2;
-            format!("{}, {}", number(counts.median()), number(counts.worst()))
-        }));
-        rows.push(row);
+        let verdict = match never_found.as_slice() {
+            [] => format!("all of {} found", counted(*faults as u64, "fault")),
+            never => format!("found by no strategy: {}", never.join(", ")),
+        };
+        let last = self.seed + (self.seeds - 1);
+        format!(
+            "Schedules until a fault is found: the median of {}, with the seeds {} to {last}, each given up after {}.\n\n\
+             {every}\n\
+             Over all faults. The median is that of the medians of the {need_schedule} that need a schedule.\n\n\
+             {}\n{verdict}\n",
+            counted(self.seeds, "campaign"),
+            self.seed,
+            counted(self.runs, "schedule"),
+            table(&rows),
+        )
     }
-    if rows.len() > 1 {
-        text.push('\n');
-        text.push_str(&markdown(&rows));
+
+    /// A median, and how many campaigns found it where not all did.
+    fn cell(&self, counts: &CountsRow) -> String {
+        let median = self.number(counts.median);
+        match counts.found {
+            found if found == self.seeds => median,
+            0 => median,
+            found => format!("{median} ({found} of {})", self.seeds),
+        }
     }
-    text
+
+    fn number(&self, count: Option<u64>) -> String {
+        count.map_or_else(|| format!("> {}", self.runs), |count| count.to_string())
+    }
 }
 
 /// A table whose first row is its head.
-fn markdown(rows: &[Vec<String>]) -> String {
+fn table(rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = (0..rows[0].len())
         .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
         .collect();
@@ -285,4 +389,52 @@ fn markdown(rows: &[Vec<String>]) -> String {
     text.push_str(&line(&rule));
     rows[1..].iter().for_each(|row| text.push_str(&line(row)));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Campaigns that were given up count as the longest, and a median is one of what was counted.
+    #[test]
+    fn counts_are_summed_up() {
+        let row = |counts: &[Option<u64>]| {
+            let row = Counts::new(counts.to_vec()).row();
+            (row.found, row.median, row.worst)
+        };
+        assert_eq!(row(&[Some(9), Some(1), Some(4)]), (3, Some(4), Some(9)));
+        assert_eq!(row(&[Some(9), Some(1)]), (2, Some(1), Some(9)));
+        assert_eq!(row(&[None, Some(1), Some(4)]), (2, Some(4), None));
+        assert_eq!(row(&[None, None, Some(4)]), (1, None, None));
+        assert_eq!(median::<u64>(&[]), None);
+    }
+
+    /// Only faults that need a schedule count for the median; all of them for the rest.
+    #[test]
+    fn a_strategy_is_summed_up() {
+        let fault = |name, needs_schedule, counts: &[Option<u64>]| FaultRow {
+            fault: name,
+            scenario: "s",
+            needs_schedule,
+            by_strategy: vec![Counts::new(counts.to_vec()).row()],
+        };
+        let mut rows = vec![
+            fault("plain", false, &[Some(1), Some(1), Some(40)]),
+            fault("easy", true, &[Some(2), Some(2), Some(3)]),
+            fault("hard", true, &[Some(5), Some(6), Some(7)]),
+            fault("as hard", true, &[Some(6), Some(6), Some(7)]),
+        ];
+        let row = summed_up(&rows, 0, 3);
+        assert_eq!((row.always_found, row.found, row.median), (4, 4, Some(6)));
+        assert_eq!((row.worst_fault, row.worst_median), (Some("hard"), Some(6)));
+        assert_eq!(row.worst, Some(40));
+        rows.push(fault("harder", true, &[Some(6), None, None]));
+        rows.push(fault("hidden", true, &[None; 3]));
+        let row = summed_up(&rows, 0, 3);
+        assert_eq!((row.always_found, row.found, row.median), (4, 5, Some(6)));
+        assert_eq!((row.worst_fault, row.worst_median), (Some("harder"), None));
+        assert_eq!(row.worst, None);
+        let row = summed_up(&rows[..1], 0, 3);
+        assert_eq!((row.median, row.worst_fault), (None, Some("plain")));
+    }
 }

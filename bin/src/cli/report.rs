@@ -81,53 +81,6 @@ pub(crate) struct FailureReport {
     pub(crate) message: String,
 }
 
-/// `mcpsim bench-faults --format json`
-#[derive(Serialize, Debug)]
-pub(crate) struct BenchFaultsReport {
-    /// `mcpsim-bench-faults/1`
-    pub(crate) schema: &'static str,
-    /// How many campaigns each fault had: their seeds are 1, 2, and so on.
-    pub(crate) seeds: u64,
-    /// After how many schedules a campaign was given up.
-    pub(crate) runs_max: u64,
-    /// One for each strategy.
-    pub(crate) strategies: Vec<StrategyBench>,
-}
-
-/// What one strategy needed.
-#[derive(Serialize, Debug)]
-pub(crate) struct StrategyBench {
-    /// Its name.
-    pub(crate) strategy: String,
-    /// How many faults every campaign found.
-    pub(crate) faults_found: u64,
-    /// Over all campaigns of faults that need a schedule; null for one that was given up.
-    pub(crate) median: Option<u64>,
-    /// Likewise.
-    pub(crate) worst: Option<u64>,
-    /// The fault with the highest median.
-    pub(crate) hardest: String,
-    /// That median.
-    pub(crate) hardest_median: Option<u64>,
-    /// One for each fault.
-    pub(crate) faults: Vec<FaultBench>,
-}
-
-/// What one strategy needed for one fault.
-#[derive(Serialize, Debug)]
-pub(crate) struct FaultBench {
-    /// Its name.
-    pub(crate) fault: String,
-    /// Whether it shows only under some schedules.
-    pub(crate) needs_schedule: bool,
-    /// How many campaigns found it.
-    pub(crate) found: u64,
-    /// Schedules until it was found; null for a campaign that was given up.
-    pub(crate) median: Option<u64>,
-    /// Likewise.
-    pub(crate) worst: Option<u64>,
-}
-
 /// `mcpsim replay --format json`
 #[derive(Serialize, Debug)]
 pub(crate) struct ReplayReport {
