@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use crate::pct::Pct;
-use crate::strategy::Strategy;
-
 use mcpsim_traces::event::{Choice, Label, Site};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::pct::Pct;
+use crate::strategy::Strategy;
 
 /// Seeds lie below 2^53, so that tools which read JSON numbers as doubles keep them.
 pub const SEED_END: u64 = 1 << 53;
@@ -458,7 +458,8 @@ impl Chooser for Plain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use proptest::prelude::{any, prop};
+    use proptest::{prop_assert, prop_assert_eq, proptest};
 
     struct Numbers(u32);
 
@@ -485,6 +486,35 @@ mod tests {
     }
     const PINNED_ANSWERS: [u32; 12] = [2, 3, 4, 5, 3, 5, 8, 0, 0, 1, 4, 4];
     const PINNED_SEEDS: [u64; 2] = [154_386_496_395_454, 2_490_400_255_771_901];
+
+    /// What is drawn for one purpose says nothing of what is drawn for another, nor of the run's own answers.
+    #[test]
+    fn words_apart_are_others() {
+        let ten = |mut draws: Draws| -> Vec<u64> { (0..10).map(|_| draws.word()).collect() };
+        let purposes = [Purpose::Mix, Purpose::Priorities, Purpose::Workload];
+        let mut all = vec![ten(Draws::new(42))];
+        all.extend(purposes.map(|purpose| ten(Draws::apart(42, purpose))));
+        let mut words = all.concat();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), 40);
+    }
+
+    /// Equal odds have every kind of fault, the others leave some out.
+    #[test]
+    fn only_equal_odds_have_every_kind_of_fault() {
+        let kinds = |name: &str, seed| {
+            let strategy = Strategy::parse(name).expect("a name");
+            Dice::by(strategy, seed, 10).faults
+        };
+        for seed in 0..20 {
+            assert_eq!(kinds("uniform", seed), u32::MAX);
+            for name in ["pct", "swarm"] {
+                assert_eq!(kinds(name, seed), Dice::new(seed).faults, "{name}");
+            }
+        }
+        assert!((0..20).all(|seed| Dice::new(seed).faults != u32::MAX));
+    }
 
     #[test]
     fn an_odometer_sees_every_answer_once() {
@@ -576,6 +606,24 @@ mod tests {
             let answers = roll(Dice::new(seed));
             prop_assert!(answers.iter().zip(&bounds).all(|(answer, bound)| answer < bound));
             prop_assert_eq!(answers, roll(Dice::new(seed)));
+        }
+
+        /// Also by every strategy; and a run of a mix has the answers of the strategy that its seed draws.
+        #[test]
+        fn strategies_stay_within_bounds_and_repeat(
+            seed in 0..SEED_END,
+            name in prop::sample::select(vec!["uniform", "pct:1", "pct:2", "pct:7", "swarm", "mix"]),
+            bounds in prop::collection::vec((1u32..50, prop::sample::select(vec![Site::Next, Site::Party])), 1..50),
+        ) {
+            let roll = |strategy: Strategy| -> Vec<u32> {
+                let mut dice = Dice::by(strategy, seed, 20);
+                bounds.iter().map(|&(bound, site)| dice.choose(site, &Numbers(bound))).collect()
+            };
+            let strategy = Strategy::parse(name).expect("a name");
+            let answers = roll(strategy);
+            prop_assert!(answers.iter().zip(&bounds).all(|(answer, (bound, _))| answer < bound));
+            prop_assert_eq!(&answers, &roll(strategy));
+            prop_assert_eq!(&answers, &roll(strategy.of_run(seed)));
         }
 
         #[test]

@@ -152,3 +152,185 @@ fn mixed(word: u64) -> u64 {
     let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ word >> 31
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use mcpsim_traces::event::Label;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::choose::{Purpose, SEED_END};
+
+    /// Options by their lanes; from `prompt` on they wait.
+    struct Lanes<'a> {
+        lanes: &'a [u64],
+        prompt: u32,
+    }
+
+    impl Options for Lanes<'_> {
+        fn bound(&self) -> u32 {
+            self.lanes.len() as u32
+        }
+        fn prompt(&self) -> u32 {
+            self.prompt
+        }
+        fn label(&self, answer: u32) -> Label {
+            Label::Number(answer)
+        }
+        fn lane(&self, answer: u32) -> u64 {
+            self.lanes[answer as usize]
+        }
+    }
+
+    fn pct(seed: u64, depth: u8, length: u32) -> Pct {
+        let depth = Depth::new(depth).expect("a depth");
+        Pct::new(Draws::apart(seed, Purpose::Priorities), depth, length, 0)
+    }
+
+    /// Which of these lanes goes next, all of them prompt.
+    fn next(pct: &mut Pct, lanes: &[u64]) -> u64 {
+        let prompt = lanes.len() as u32;
+        lanes[pct.next(&Lanes { lanes, prompt }) as usize]
+    }
+
+    /// Two threads, one of so many steps and one of a single step: before which of the others that comes.
+    fn place(pct: &mut Pct, steps: u32) -> u32 {
+        for at in 0..steps {
+            if next(pct, &[1, 2]) == 2 {
+                return at;
+            }
+        }
+        steps
+    }
+
+    /// What the paper promises, counted: a run of two threads and k steps has any place of the single step, which is a bug of
+    /// depth 2, with odds of at least 1 / 2k, and the two ends, of depth 1, with odds of a half. Under equal odds the last
+    /// place would come once in 2^30 runs.
+    #[test]
+    fn each_bug_of_depth_2_is_found_as_often_as_promised() {
+        const STEPS: u32 = 30;
+        const RUNS: u64 = 10_000;
+        let mut found = [0; STEPS as usize + 1];
+        for seed in 0..RUNS {
+            found[place(&mut pct(seed, 2, STEPS + 1), STEPS) as usize] += 1;
+        }
+        // 161 is promised; that is a mean, so that some room is left.
+        let least = found.iter().min();
+        assert!(least.is_some_and(|&least| least > 120), "{found:?}");
+        let depth_1 = |at| {
+            (0..RUNS)
+                .filter(|&seed| place(&mut pct(seed, 1, STEPS + 1), STEPS) == at)
+                .count()
+        };
+        let (first, last) = (depth_1(0), depth_1(STEPS));
+        assert_eq!(
+            first + last,
+            RUNS as usize,
+            "without a change there is nothing between"
+        );
+        assert!((4_800..5_200).contains(&first), "{first}");
+    }
+
+    /// Lanes that wait go after the others, unless they are among the eager ones; what falls mostly stays above them.
+    #[test]
+    fn what_waits_goes_last() {
+        let lanes = [1, 2, 3, 4];
+        let options = Lanes {
+            lanes: &lanes,
+            prompt: 2,
+        };
+        let waiting_first = |eager| {
+            let draws = |seed| Draws::apart(seed, Purpose::Priorities);
+            let first =
+                |seed| Pct::new(draws(seed), Depth::default(), 1_000_000, eager).next(&options);
+            (0..1_000).filter(|&seed| first(seed) >= 2).count()
+        };
+        assert_eq!(waiting_first(0), 0);
+        assert!((430..570).contains(&waiting_first(256)));
+        let below_what_waits = |seed: &u64| {
+            let mut pct = pct(*seed, 2, 1);
+            pct.next(&Lanes {
+                lanes: &[1, 9],
+                prompt: 1,
+            }) == 1
+        };
+        let count = (0..1_000).filter(below_what_waits).count();
+        assert!((210..290).contains(&count), "{count}");
+    }
+
+    /// Pinned: which words decide. If this fails, seeds that people wrote down no longer repeat their runs.
+    #[test]
+    fn priorities_are_pinned() {
+        let mut pct = pct(42, 3, 12);
+        let order: Vec<u64> = (0..12).map(|_| next(&mut pct, &[1, 2, 3, 4, 5])).collect();
+        assert_eq!(order, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 4]);
+    }
+
+    proptest! {
+        /// Without change points there is one order of all lanes: of any that can go, the same one does, whatever
+        /// went before and in whatever order they are listed.
+        #[test]
+        fn priorities_are_one_order(
+            seed in 0..SEED_END,
+            sets in prop::collection::vec(prop::collection::vec(any::<u64>(), 1..6), 1..12),
+        ) {
+            let mut whole = pct(seed, 1, 50);
+            for lanes in &sets {
+                let chosen = next(&mut whole, lanes);
+                for &other in lanes {
+                    prop_assert_eq!(next(&mut pct(seed, 1, 50), &[other, chosen]), chosen);
+                }
+                let reversed: Vec<u64> = lanes.iter().rev().copied().collect();
+                prop_assert_eq!(next(&mut whole, &reversed), chosen);
+            }
+        }
+
+        /// Between the change points nothing changes; each lets the lane that is about to go fall below all others that
+        /// need not wait, and when all are spent as many lanes have fallen as there were.
+        #[test]
+        fn change_points_let_lanes_fall(seed in 0..SEED_END, depth in 1..=Depth::MAX, length in 1u32..60) {
+            let lanes: Vec<u64> = (0..40).collect();
+            let mut pct = pct(seed, depth, length);
+            let due: BTreeSet<u32> = pct.changes.iter().map(|change| change.at).collect();
+            prop_assert_eq!(pct.changes.len(), usize::from(depth) - 1);
+            prop_assert!(due.iter().all(|&at| at < length));
+            let mut last = None;
+            let mut seen = BTreeSet::new();
+            for at in 0..length {
+                let lane = next(&mut pct, &lanes);
+                if last != Some(lane) {
+                    prop_assert!(last.is_none() || due.contains(&at), "a change at {} without a point", at);
+                    prop_assert!(seen.insert(lane), "{} came back", lane);
+                }
+                last = Some(lane);
+            }
+            let fallen: BTreeSet<u64> = pct.changes.iter().filter_map(|change| change.lane).collect();
+            prop_assert_eq!(fallen.len(), pct.changes.len());
+            for &lane in &fallen {
+                prop_assert_eq!(next(&mut pct, &[lane, 99]), 99);
+            }
+            // Among those that have fallen, the order is that of the points' numbers.
+            if let [first, .., second] = pct.changes.as_slice()
+                && first.to.rank == second.to.rank
+            {
+                let (first, second) = (first.lane.expect("fallen"), second.lane.expect("fallen"));
+                prop_assert_eq!(next(&mut pct, &[first, second]), second);
+            }
+        }
+
+        #[test]
+        fn the_same_seed_has_the_same_priorities(
+            seed in 0..SEED_END,
+            depth in 1..=Depth::MAX,
+            sets in prop::collection::vec(prop::collection::vec(0..9u64, 1..6), 1..40),
+        ) {
+            let order = || {
+                let mut pct = pct(seed, depth, 40);
+                sets.iter().map(|lanes| next(&mut pct, lanes)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(order(), order());
+        }
+    }
+}
