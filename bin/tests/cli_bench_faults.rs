@@ -202,7 +202,7 @@ fn what_is_not_found_is_shown_and_fails() {
 fn what_cannot_be_used_is_told() {
     bench(&["--fault", "answers-twic"])
         .ends(2)
-        .says(&["unknown fault", "did you mean `answers-twice`?"]);
+        .says(&["unknown fault", "did you mean `answers-twice`"]);
     bench(&["--seed", "9007199254740992"])
         .ends(2)
         .says(&["2^53"]);

@@ -151,8 +151,8 @@ fn a_wrong_strategy_is_told_with_the_nearest() {
         ("pct:17", "from 1 to 16"),
         ("pct:x", "from 1 to 16"),
         (
-            "best",
-            "unknown strategy \"best\" (see `mcpsim run --help`)",
+            "everything",
+            "unknown strategy \"everything\" (see `mcpsim run --help`)",
         ),
     ] {
         run(here.path(), name, &["--seed", "1"])
