@@ -104,8 +104,6 @@ pub(crate) enum Defect {
     DiesOnSecondCall,
     /// Takes whatever comes next for the answer to its oldest request.
     TakesAnyFrame,
-    /// Gives the id of a cancelled request to the next one.
-    FreesCancelledId,
     /// Drops arrays where the revision has them.
     IgnoresBatch,
     /// Sends requests of its own where the revision has none.

@@ -191,7 +191,16 @@ pub(crate) fn next(
             }
         }
         Method::ToolsCall => match (text("resultType"), text("taskId")) {
-            (Some("input_required"), _) => Next::Ask(rounds::again(step.tool, step.n, &result)),
+            (Some("input_required"), _) => {
+                let asks = ["inputRequests", "requestState"]
+                    .iter()
+                    .any(|name| result.get(name).is_some());
+                match asks {
+                    true => Next::Ask(rounds::again(step.tool, step.n, &result)),
+                    // What asks for nothing would be asked for ever.
+                    false => Next::Done,
+                }
+            }
             (Some("task"), Some(id)) => Next::Wait(id.to_owned()),
             _ => Next::Done,
         },

@@ -70,13 +70,18 @@ impl Scenario {
     /// the peers say, no text is made; where some frames have more in them, all are read, because rules compare
     /// them with each other (a call with the list of tools, a cursor with the page before).
     pub fn judge(&self, fault: Option<&str>) -> Monitor {
+        match self.needs_text(fault) {
+            true => Monitor::reading(),
+            false => Monitor::new(),
+        }
+    }
+
+    /// Whether some frame has more in it than a structured message holds.
+    pub fn needs_text(&self, fault: Option<&str>) -> bool {
         let tampers = fault
             .and_then(crate::faults::fault)
             .is_some_and(|fault| matches!(fault.defect, Defect::Writes(_)));
-        match self.is_structured() && !tampers {
-            true => Monitor::new(),
-            false => Monitor::reading(),
-        }
+        tampers || !self.is_structured()
     }
 
     /// Whether structured messages hold all that is said.

@@ -451,9 +451,6 @@ impl Session {
         let asked = self.asked.remove(at);
         self.untime(&asked, out);
         out.caused_by(asked.origin);
-        if let (Defect::FreesCancelledId, Some(number)) = (plan.defect, asked.id.as_integer()) {
-            self.next_id = number;
-        }
         if !(self.http && self.agreed == Some(Revision::V2026_07_28)) {
             let cancelled = Message::cancelled(asked.id);
             self.transmit(plan, cancelled, None, Method::None, route, out);
@@ -560,6 +557,8 @@ impl Session {
         };
         let id = match (plan.defect, self.agreed) {
             (Defect::AnswersBadInputUnderLastId, _) => self.memo,
+            // What cannot be read has no id in 2026-07-28, which is spoken wherever no session was opened.
+            (_, None) if plan.revisions.is_stateless_too() => Key::ABSENT,
             (_, Some(Revision::V2026_07_28)) => Key::ABSENT,
             _ => Key::NULL,
         };

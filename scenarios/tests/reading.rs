@@ -48,6 +48,9 @@ fn is_broken(finding: &Finding) -> bool {
 fn a_judge_that_reads_finds_what_one_that_does_not_finds() {
     for fault in mcpsim_scenarios::faults() {
         let scenario = mcpsim_scenarios::scenario(fault.scenario).expect("its scenario");
+        if scenario.needs_text(Some(fault.name)) {
+            continue;
+        }
         let setup = scenario.setup(Some(fault.name)).expect("its setup");
         for seed in 0..4 {
             let seed = derive_seed(seed, 11);

@@ -352,6 +352,14 @@ impl Part {
             Ok(at) => {
                 // A second copy, or a reused id: either way nobody can tell the answers apart.
                 self.inn[at].flags |= open::REUSED;
+                if message.token.is_present() && message.token.is_legal() {
+                    let tokens = self.tokens();
+                    let is_known = tokens.inn.ids(message.token).any(|id| id == request.id);
+                    if !is_known {
+                        // Another token than the first one's: it was supplied, and nobody can tell until when.
+                        tokens.open_ended.insert(message.token);
+                    }
+                }
                 return;
             }
             Err(at) => {
