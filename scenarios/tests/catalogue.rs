@@ -150,7 +150,7 @@ fn drawn<'a>(scenario: &'a Scenario, name: &str, seed: u64) -> (Cow<'a, Scenario
 fn every_strategy_blames_only_the_culprit() {
     for_every_fault(|fault| {
         for name in ["uniform", "pct:1", "pct:4", "swarm"] {
-            for index in 0..runs(fault) / 8 {
+            for index in 0..runs(fault) / 10 {
                 let (scenario, mut dice) = drawn(named(fault), name, derive_seed(17, index));
                 let outcome = play(&scenario, Some(fault.name), &mut dice, &mut Nothing);
                 let findings = outcome.expect("valid").findings;
