@@ -1,13 +1,15 @@
 //! The fault catalogue and the reference peers against the judge: every fault is found with its rule and
 //! blame, nobody else is blamed, and peers without a defect stay clean.
 
+use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpsim_scenarios::scenario::PartyRole;
-use mcpsim_scenarios::{Fault, Scenario, ScenarioCase, faults, play, scenario, scenarios};
+use mcpsim_scenarios::{Fault, Scenario, ScenarioCase, faults, play, scenario, scenarios, swarmed};
 use mcpsim_sim::choose::{Dice, Script, derive_seed};
 use mcpsim_sim::shrink::{Target, shrink};
+use mcpsim_sim::strategy::Strategy;
 use mcpsim_traces::event::{Choice, Choices, Event, Nothing, PartyId, Sink, What};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
 
@@ -70,16 +72,20 @@ fn for_every_fault(work: impl Fn(&Fault) + Sync) {
     });
 }
 
-/// Nobody but the party with the defect is ever accused, and a client's fault is never blamed on a server, nor
-/// a server's on a client; a gateway is both.
+/// Only the party with the defect is accused, and a client's fault is never blamed on a server, nor a server's on a client;
+/// a gateway is both.
+fn is_right(finding: &Finding, fault: &Fault) -> bool {
+    let other_side = match fault.at {
+        PartyRole::Client => Some(Blame::Server),
+        PartyRole::Server => Some(Blame::Client),
+        PartyRole::Gateway => None,
+    };
+    finding.party == culprit(fault) && Some(finding.blame) != other_side
+}
+
 #[test]
 fn every_fault_is_found_with_its_rule_and_blame() {
     for_every_fault(|fault| {
-        let other_side = match fault.at {
-            PartyRole::Client => Some(Blame::Server),
-            PartyRole::Server => Some(Blame::Client),
-            PartyRole::Gateway => None,
-        };
         let runs = runs(fault);
         let (mut first, mut clean, mut other) = (None, 0, 0);
         for index in 0..runs {
@@ -94,11 +100,13 @@ fn every_fault_is_found_with_its_rule_and_blame() {
                     .is_some_and(|finding| !target(fault).is(finding)),
             );
             for finding in &findings {
-                let is_right = finding.party == culprit(fault) && Some(finding.blame) != other_side;
                 assert!(
-                    is_right,
+                    is_right(finding, fault),
                     "{} in run {index}: {} of {:?}: {}",
-                    fault.name, finding.rule, finding.blame, finding.message
+                    fault.name,
+                    finding.rule,
+                    finding.blame,
+                    finding.message
                 );
             }
         }
@@ -126,6 +134,41 @@ fn every_fault_is_found_with_its_rule_and_blame() {
     });
 }
 
+/// The dice of a run by a strategy, and the part of the scenario that it plays.
+fn drawn<'a>(scenario: &'a Scenario, name: &str, seed: u64) -> (Cow<'a, Scenario>, Dice) {
+    let strategy = Strategy::parse(name).expect("a name");
+    let part = match strategy {
+        Strategy::Swarm => swarmed(scenario, seed),
+        _ => Cow::Borrowed(scenario),
+    };
+    // About so many choices have the runs of most scenarios.
+    (part, Dice::by(strategy, seed, 60))
+}
+
+/// By no strategy is anybody else accused, also in a part of the scenario.
+#[test]
+fn every_strategy_blames_only_the_culprit() {
+    for_every_fault(|fault| {
+        for name in ["uniform", "pct:1", "pct:4", "swarm"] {
+            for index in 0..runs(fault) / 10 {
+                let (scenario, mut dice) = drawn(named(fault), name, derive_seed(17, index));
+                let outcome = play(&scenario, Some(fault.name), &mut dice, &mut Nothing);
+                let findings = outcome.expect("valid").findings;
+                for finding in findings.iter().filter(|finding| counts(finding)) {
+                    assert!(
+                        is_right(finding, fault),
+                        "{} by {name} in run {index}: {} of {:?}: {}",
+                        fault.name,
+                        finding.rule,
+                        finding.blame,
+                        finding.message
+                    );
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn the_catalogue_is_complete() {
     assert!(faults().len() >= 160);
@@ -148,7 +191,7 @@ fn the_catalogue_is_complete() {
     }
 }
 
-/// Twenty thousand schedules over all scenarios, on as many threads as there are.
+/// Twenty thousand schedules over all scenarios by every strategy, on as many threads as there are.
 #[test]
 fn reference_peers_stay_clean() {
     const SCHEDULES: usize = 20_000;
@@ -159,10 +202,13 @@ fn reference_peers_stay_clean() {
             return;
         }
         let scenario = &scenarios()[at % scenarios().len()];
-        let seed = derive_seed(2, (at / scenarios().len()) as u64);
-        let outcome = play(scenario, None, &mut Dice::new(seed), &mut Nothing).expect("valid");
+        let round = at / scenarios().len();
+        let seed = derive_seed(2, round as u64);
+        let name = ["swarm", "uniform", "pct:1", "pct:4"][round % 4];
+        let (part, mut dice) = drawn(scenario, name, seed);
+        let outcome = play(&part, None, &mut dice, &mut Nothing).expect("valid");
         let broken = outcome.findings.iter().find(|finding| counts(finding));
-        assert_eq!(broken, None, "{} with seed {seed}", scenario.name);
+        assert_eq!(broken, None, "{} by {name} with seed {seed}", scenario.name);
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

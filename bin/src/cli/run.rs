@@ -98,19 +98,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome> {
             "the time was up before the first run: nothing was judged",
         ));
     }
+    let campaign = Campaign {
+        scenario: play.name(),
+        fault: play.fault(),
+        strategy,
+        seed,
+        runs: swept.next,
+        complete: !swept.cut_short,
+    };
     if let Some(file) = report {
-        let campaign = Campaign {
-            scenario: play.name(),
-            fault: play.fault(),
-            strategy,
-            seed,
-            runs: swept.next,
-            complete: !swept.cut_short,
-        };
         write_report(file, &campaign, &coverage)?;
     }
     let coverage = CoverageSummary::new(&coverage);
-    let outcome = finish(args, &play, strategy, seed, &swept, &groups, coverage, stop)?;
+    let outcome = finish(args, &play, &campaign, &swept, &groups, coverage, stop)?;
     let unfinished = unfinished.into_inner();
     // Without a failure every run was played, so that the number does not depend on the threads.
     if unfinished > 0 && groups.is_empty() {
@@ -183,8 +183,7 @@ fn opening(
 fn finish(
     args: &RunArgs,
     play: &Play,
-    strategy: Strategy,
-    seed: u64,
+    campaign: &Campaign<'_>,
     swept: &Swept<Target>,
     groups: &[Group],
     coverage: CoverageSummary,
@@ -193,11 +192,10 @@ fn finish(
     if args.format == Format::Text {
         print(&coverage.lines(swept.next))?;
     }
-    let complete = !swept.cut_short;
     let mut failures = vec![];
     for group in groups {
         let mut failed = save_and_shrink(
-            play.drawn(strategy, group.seed),
+            play.drawn(campaign.strategy, group.seed),
             group.target,
             &args.out,
             SHRINK_EXECUTIONS_MAX,
@@ -212,16 +210,16 @@ fn finish(
     match args.format {
         Format::Json => print(&to_json(&RunReport {
             schema: "mcpsim-run/1",
-            seed,
-            strategy: strategy.to_string(),
-            scenario: play.name().to_owned(),
-            fault: play.fault().map(str::to_owned),
-            runs: swept.next,
-            complete,
+            seed: campaign.seed,
+            strategy: campaign.strategy.to_string(),
+            scenario: campaign.scenario.to_owned(),
+            fault: campaign.fault.map(str::to_owned),
+            runs: campaign.runs,
+            complete: campaign.complete,
             coverage,
             failures: failures.iter().map(Failed::report).collect(),
         })?)?,
-        Format::Text => print(&closing(swept, &failures, complete, interrupted))?,
+        Format::Text => print(&closing(swept, &failures, campaign.complete, interrupted))?,
     }
     Ok(match (interrupted, failures.is_empty()) {
         (true, _) => Outcome::Interrupted,
