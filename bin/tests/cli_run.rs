@@ -88,7 +88,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_jobs() {
             "out",
         ])
     };
-    assert_ne!(other("11").1, other("12").1);
+    assert_ne!(other("1").1, other("2").1);
 }
 
 /// The last line is copied as a person would, into a shell; also where the folder's name needs quotes.
@@ -206,7 +206,7 @@ fn a_failures_own_seed_repeats_it() {
             let (ran, saved) = campaign(&args);
             (ran.ends(1).json(), saved)
         };
-        let (report, saved) = with_seed("7");
+        let (report, saved) = with_seed("3");
         let failures = report["failures"].as_array().expect("a list");
         assert!(!failures.is_empty());
         for failure in failures {
@@ -238,7 +238,7 @@ fn a_failures_own_seed_repeats_it() {
             "--fault",
             "cancels-by-text",
             "--seed",
-            "7",
+            "3",
             "--runs",
             "300",
             "--format",
@@ -247,7 +247,7 @@ fn a_failures_own_seed_repeats_it() {
     );
     assert_ne!(
         late.json()["failures"][0]["seed"],
-        7,
+        3,
         "a failure that is not run 0 was tried"
     );
 }
