@@ -59,6 +59,8 @@ fn kinds_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Kind> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::named::scenarios;
     use crate::scenario::PartyRole;
@@ -93,6 +95,47 @@ mod tests {
                     (party.hesitates, party.pings) = (whole.hesitates, whole.pings);
                 }
                 assert_eq!(back, *scenario);
+            }
+        }
+    }
+
+    /// Steps of all named scenarios, mixed, about any earlier one.
+    fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+        let workloads = scenarios()
+            .iter()
+            .flat_map(|scenario| scenario.workload.values());
+        let known: Vec<Step> = workloads.flatten().copied().collect();
+        let about = |(step, of): (Step, u16)| Step {
+            of: step.of.map(|_| of),
+            ..step
+        };
+        let step = (prop::sample::select(known), 1..8u16).prop_map(about);
+        prop::collection::vec(step, 1..24)
+    }
+
+    proptest! {
+        /// Whatever a file may hold, a part of it can be played.
+        #[test]
+        fn a_part_of_any_workload_is_a_valid_one(
+            whole in prop::sample::select(scenarios()),
+            steps in any_steps(),
+        ) {
+            let mut scenario = whole.clone();
+            for client in whole.workload.keys() {
+                let mut own = vec![];
+                for &step in &steps {
+                    // Without those that this client cannot have there.
+                    own.push(step);
+                    let before = scenario.workload.insert(client.clone(), own.clone());
+                    if scenario.check().is_err() {
+                        own.pop();
+                        scenario.workload.extend(before.map(|steps| (client.clone(), steps)));
+                    }
+                }
+            }
+            prop_assert_eq!(scenario.check(), Ok(()));
+            for seed in 0..20 {
+                prop_assert_eq!(swarmed(&scenario, seed).check(), Ok(()));
             }
         }
     }
