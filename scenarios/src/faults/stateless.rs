@@ -8,11 +8,15 @@ use crate::scenario::PartyRole::{Client, Server};
 use crate::tamper::{Edit, On};
 
 /// A request that the revision does not have.
-const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"p","method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+const PING: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\",\
+    \"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+    \"io.modelcontextprotocol/clientCapabilities\":{}}}}";
 /// A notification that the revision does not have.
-const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const INITIALIZED: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
 /// A request in an array.
-const ARRAY: &[u8] = br#"[{"jsonrpc":"2.0","id":"a","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}]"#;
+const ARRAY: &[u8] = b"[{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"server/discover\",\
+    \"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+    \"io.modelcontextprotocol/clientCapabilities\":{}}}}]";
 
 pub(super) const FAULTS: &[Fault] = &[
     writes(
