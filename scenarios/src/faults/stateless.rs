@@ -76,16 +76,6 @@ pub(super) const FAULTS: &[Fault] = &[
             "\"x\"",
         ),
     ),
-    writes(
-        "never-acknowledges",
-        "The server sends changes on a subscription that it has not acknowledged.",
-        "subscriptions",
-        Server,
-        "sub-ack-first",
-        On::Notification(Method::SubscriptionsAcknowledged),
-        Edit::Lost,
-    )
-    .sometimes(),
     does(
         "asks-outright",
         "The server sends the client a request, which 2026-07-28 does not have.",
