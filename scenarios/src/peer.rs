@@ -8,6 +8,10 @@ pub use crate::server::Server;
 
 /// A reference peer, right or with one defect.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a world has a handful of them, and steps go through them by reference"
+)]
 pub enum Peer {
     /// A client with a workload.
     Client(Client),

@@ -193,8 +193,8 @@ mod tests {
 
     fn lines(edit: Edit, text: &str) -> Vec<String> {
         let written = edit.apply(text);
-        let text = |line: &Box<[u8]>| String::from_utf8_lossy(line).into_owned();
-        written.lines.iter().map(text).collect()
+        let text = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
+        written.lines.iter().map(|line| text(line)).collect()
     }
 
     #[test]
