@@ -12,6 +12,10 @@ pub use crate::server::Server;
     reason = "a world has a handful of peers, and a box would be one more hop at each of its steps"
 )]
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a world has a handful of them, and steps go through them by reference"
+)]
 pub enum Peer {
     /// A client with a workload.
     Client(Client),

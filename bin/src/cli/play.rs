@@ -226,7 +226,9 @@ impl Play {
     pub(crate) fn fail_on(&self) -> Severity {
         match self.stop {
             Stop::At(severity) => severity,
-            Stop::Target(target) => rule(target.rule).map_or(Severity::Error, |rule| rule.severity),
+            // A rule can be milder than its row says, by revision or by what is broken of it.
+            Stop::Target(target) => rule(target.rule)
+                .map_or(Severity::Error, |rule| rule.severity.min(Severity::Warning)),
         }
     }
 

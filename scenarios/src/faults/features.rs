@@ -246,15 +246,6 @@ pub(super) const FAULTS: &[Fault] = &[
         Edit::Set("/result/action", "\"ok\""),
     ),
     writes(
-        "one-visit-for-two",
-        "Two elicitations by address have one elicitationId.",
-        "by-address",
-        Server,
-        "elicit-id-unique",
-        On::Request(Method::ElicitationCreate),
-        Edit::Set("/params/elicitationId", "\"e\""),
-    ),
-    writes(
         "an-address-that-is-none",
         "An elicitation's address is none.",
         "by-address",

@@ -7,7 +7,9 @@ use crate::scenario::PartyRole::{Client, Server};
 use crate::tamper::{Edit, On};
 
 /// An `initialize` that comes again.
-const AGAIN: &[u8] = br#"{"jsonrpc":"2.0","id":"again","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpsim","version":"1"}}}"#;
+const AGAIN: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":\"again\",\"method\":\"initialize\",\
+    \"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\
+    \"clientInfo\":{\"name\":\"mcpsim\",\"version\":\"1\"}}}";
 
 pub(super) const FAULTS: &[Fault] = &[
     writes(
