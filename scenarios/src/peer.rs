@@ -7,10 +7,6 @@ pub use crate::gateway::Gateway;
 pub use crate::server::Server;
 
 /// A reference peer, right or with one defect.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a world has a handful of peers, and a box would be one more hop at each of its steps"
-)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(
     clippy::large_enum_variant,
