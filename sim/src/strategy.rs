@@ -16,7 +16,7 @@ use crate::setup::Setup;
 pub enum Strategy {
     /// Equal odds for all that can happen next, and every kind of fault.
     Uniform,
-    /// Priorities with change points, for bugs of that depth ([`crate::pct`] tells what that promises); some kinds of fault
+    /// Priorities with change points, for bugs of that depth (the paper is cited where they are drawn); some kinds of fault
     /// are left out.
     Pct(Depth),
     /// Equal odds; each run leaves out some kinds of fault, and whoever builds the world some of its workload.
