@@ -6,7 +6,7 @@ use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
 use mcpsim_traces::event::Origin;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{
-    Capabilities, Capability, Condition, Kind, Message, Method, Revision, Shape, Version,
+    Capabilities, Capability, Condition, Kind, Message, Method, Revision, Shape,
 };
 use mcpsim_traces::render::{Spellings, render};
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl Client {
         }
         if plan.defect == Defect::InitializedTooEarly {
             let ready = Message::notification(Method::Initialized);
-            session.transmit(plan, ready, None, Method::None, Route::Usual, out);
+            session.say(plan, ready, Route::Usual, out);
         }
     }
 
@@ -120,9 +120,7 @@ impl Client {
             Heard::Request(owed) => self.serve(owed, out),
             Heard::Answer(asked) => self.answered(asked, message, raw, out),
             Heard::Progress(at) => self.progressed(at, out),
-            Heard::Nothing | Heard::Initialized | Heard::Cancelled(_) | Heard::Told(_) => {
-                self.go_on(out);
-            }
+            Heard::Nothing | Heard::Initialized | Heard::Cancelled(_) => self.go_on(out),
             Heard::Batch => {
                 if self.plan.defect == Defect::DiesOnBatch {
                     out.exit();
@@ -167,7 +165,7 @@ impl Client {
     ) {
         let Client { session, plan, .. } = self;
         let step = plan.steps[usize::from(number) - 1];
-        let revision = session.agreed.unwrap_or(plan.offer());
+        let revision = session.revision(plan);
         if asked.method == Method::ServerDiscover && message.kind == Kind::Result {
             session.other = declared(message, &member(raw, "result"));
         }
@@ -181,7 +179,7 @@ impl Client {
                 letter
             }
             Next::Wait(id) => {
-                if !self.tasks.iter().any(|(step, _)| *step == number) {
+                if task_of(&self.tasks, Some(number)).is_none() {
                     self.tasks.push((number, id));
                 }
                 self.waiting.push(number);
@@ -199,20 +197,10 @@ impl Client {
         session.send(plan, at, letter, timeout_ms, Route::Usual, out);
     }
 
-    fn task_of(&self, number: Option<u16>) -> Option<&str> {
-        let made = self.tasks.iter().find(|(step, _)| Some(*step) == number)?;
-        Some(&made.1)
-    }
-
     fn greeted(&mut self, message: &Message, out: &mut Out<'_>) {
-        let revision = match (message.kind, message.version) {
-            (Kind::Result, Version::Known(revision))
-                if revision.has_handshake() && self.plan.revisions.has(revision) =>
-            {
-                revision
-            }
+        let Some(revision) = self.plan.accepts(message) else {
             // Refused, or a revision that this client does not speak.
-            _ => return self.leave(out),
+            return self.leave(out);
         };
         self.session.agreed = Some(revision);
         self.session.phase = Phase::Greeted;
@@ -238,7 +226,7 @@ impl Client {
         self.session.phase = Phase::Ready;
         let ready = Message::notification(Method::Initialized);
         let Client { session, plan, .. } = self;
-        session.transmit(plan, ready, None, Method::None, Route::Usual, out);
+        session.say(plan, ready, Route::Usual, out);
     }
 
     /// Gives the session up.
@@ -276,11 +264,11 @@ impl Client {
         let step = self.plan.steps[usize::from(number) - 1];
         match step.act {
             Act::RootsChanged => {
-                let has_it = !self.is_stateless();
+                let has_it = !self.session.is_stateless();
                 let Client { session, plan, .. } = self;
                 if has_it && plan.capabilities.has(Capability::RootsListChanged) {
                     let changed = Message::notification(Method::RootsListChanged);
-                    session.transmit(plan, changed, None, Method::None, Route::Usual, out);
+                    session.say(plan, changed, Route::Usual, out);
                 }
             }
             Act::Cancel => {
@@ -293,7 +281,7 @@ impl Client {
                     session.withdraw(plan, at, Route::Usual, out);
                 }
             }
-            Act::Batch if self.session.agreed == Some(Revision::V2025_03_26) => {
+            Act::Batch if self.session.has_batches() => {
                 self.send_batch(number, out);
             }
             Act::Batch => {
@@ -306,10 +294,6 @@ impl Client {
             }
             _ => self.begin_request(number, &step, out),
         }
-    }
-
-    fn is_stateless(&self) -> bool {
-        self.session.agreed == Some(Revision::V2026_07_28)
     }
 
     /// Two requests in one array.
@@ -332,11 +316,11 @@ impl Client {
     }
 
     fn begin_request(&mut self, number: u16, step: &Step, out: &mut Out<'_>) {
-        let revision = self.session.agreed.unwrap_or(self.plan.offer());
+        let revision = self.session.revision(&self.plan);
         let is_offered =
             errands::needed(step.act, revision).is_none_or(|needed| self.session.other.has(needed));
-        let names_task = step.act == Act::CancelTask && self.task_of(step.of).is_none();
-        if !is_offered || names_task || !errands::is_in(step.act, revision) {
+        let lacks_task = step.act == Act::CancelTask && task_of(&self.tasks, step.of).is_none();
+        if !is_offered || lacks_task || !errands::is_in(step.act, revision) {
             // The server has nothing of the kind: there is nothing to ask it for.
             return;
         }
@@ -355,9 +339,8 @@ impl Client {
             return;
         };
         let step = plan.steps[usize::from(number) - 1];
-        let revision = session.agreed.unwrap_or(plan.offer());
-        let task = self.tasks.iter().find(|(made, _)| Some(*made) == step.of);
-        let task = task.map(|(_, id)| id.as_str());
+        let revision = session.revision(plan);
+        let task = task_of(&self.tasks, step.of);
         let Some(letter) = errands::first(&step, revision, session.other, task) else {
             session.forget(at, out);
             return;
@@ -418,7 +401,7 @@ impl Client {
             What::Poll => {
                 let number = tag.origin.step;
                 self.waiting.retain(|step| *step != number);
-                if let Some(id) = self.task_of(Some(number)) {
+                if let Some(id) = task_of(&self.tasks, Some(number)) {
                     let letter = errands::poll(id);
                     self.ask_again(number, letter, out);
                 }
@@ -452,7 +435,7 @@ impl Client {
         if self.plan.defect == Defect::CancelsInitialize {
             let Client { session, plan, .. } = self;
             let cancelled = Message::cancelled(session.asked[at].id);
-            return session.transmit(plan, cancelled, None, Method::None, Route::Usual, out);
+            return session.say(plan, cancelled, Route::Usual, out);
         }
         // The handshake is never cancelled: there is no session to go on with.
         self.leave(out);
@@ -479,7 +462,7 @@ impl Client {
     fn serve(&mut self, owed: Owed, out: &mut Out<'_>) {
         let Client { session, plan, .. } = self;
         let needed = match owed.method {
-            _ if session.agreed == Some(Revision::V2026_07_28) => {
+            _ if session.is_stateless() => {
                 // Servers of this revision ask nothing of their own.
                 return session.refuse(plan, &owed, METHOD_NOT_FOUND, out);
             }
@@ -501,6 +484,12 @@ impl Client {
             session.answer(plan, &owed, reply(&owed), out);
         }
     }
+}
+
+/// The id of the task that the step of that number has begun.
+fn task_of(tasks: &[(u16, String)], number: Option<u16>) -> Option<&str> {
+    let made = tasks.iter().find(|(step, _)| Some(*step) == number)?;
+    Some(&made.1)
 }
 
 /// Everything that a server could have.

@@ -21,7 +21,7 @@ pub(crate) fn request(
     message: &Message,
     body: Option<Body>,
 ) -> Option<Body> {
-    if session.agreed != Some(Revision::V2026_07_28) || message.method == Method::Initialize {
+    if !session.is_stateless() || message.method == Method::Initialize {
         return body;
     }
     let mut meta = String::from(

@@ -234,6 +234,7 @@ pub(crate) fn next(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcpsim_traces::render::{Spellings, render_with};
 
     fn after(asked: Method, revision: Revision, text: &str) -> Next {
         use mcpsim_traces::classify::classify;
@@ -263,12 +264,19 @@ mod tests {
         let Next::Ask(letter) = after(Method::ToolsCall, Revision::V2026_07_28, asks) else {
             panic!("a question wants an answer")
         };
-        let members = letter.body.and_then(|body| body.members).expect("members");
+        let mut text = vec![];
+        let body = letter.body.expect("members");
+        render_with(&letter.message, &body, &Spellings::default(), &mut text);
+        let text = String::from_utf8(text).expect("text");
         assert!(
-            members.contains("\"inputResponses\":{\"k\":{\"roots\":["),
-            "{members}"
+            text.contains("\"inputResponses\":{\"k\":{\"roots\":["),
+            "{text}"
         );
-        assert!(members.contains("\"requestState\":\"s\""), "{members}");
+        assert!(text.contains("\"requestState\":\"s\""), "{text}");
+        assert!(
+            text.contains("\"name\":\"ask\",\"arguments\":{\"n\":3}"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -326,10 +326,12 @@ pub(crate) fn tagged(
         None => Value::from(owed.id.as_short_text().unwrap_or_default()).to_string(),
     };
     let tag = format!("\"io.modelcontextprotocol/subscriptionId\":{id}");
-    let body = Body::of(members).with_meta(&tag);
+    let letter = Letter {
+        message: Message::notification(method),
+        body: Some(Body::of(members).with_meta(&tag)),
+    };
     let route = session.route(owed);
-    let message = Message::notification(method).with_params();
-    session.transmit(plan, message, Some(body), Method::None, route, out);
+    session.say(plan, letter, route, out);
 }
 
 /// A resource and all lists have changed: says so to whoever wants to know.
@@ -345,14 +347,14 @@ pub(crate) fn changed(session: &mut Session, plan: &Plan, at: u32, out: &mut Out
     let updated = format!("\"uri\":\"{}\"", library::uri(at));
     if session.agreed.is_some_and(Revision::has_handshake) {
         if session.features.watched.contains(&at) || plan.defect == Defect::TellsAll {
-            let message = Message::notification(Method::ResourcesUpdated).with_params();
-            let body = Some(Body::of(updated.as_str()));
-            session.transmit(plan, message, body, Method::None, Route::Usual, out);
+            let message = Message::notification(Method::ResourcesUpdated);
+            let letter = Letter::with(message, updated.as_str());
+            session.say(plan, letter, Route::Usual, out);
         }
         for (method, needed) in lists {
             if plan.capabilities.has(needed) || plan.defect == Defect::TellsUndeclared {
                 let message = Message::notification(method);
-                session.transmit(plan, message, None, Method::None, Route::Usual, out);
+                session.say(plan, message, Route::Usual, out);
             }
         }
     }
@@ -415,9 +417,8 @@ pub(crate) fn log(
                 "\"level\":\"{}\",\"logger\":\"tools\",\"data\":\"working\"",
                 library::LEVELS[level]
             );
-            let message = Message::notification(Method::LogMessage).with_params();
-            let body = Some(Body::of(members));
-            session.transmit(plan, message, body, Method::None, route, out);
+            let message = Message::notification(Method::LogMessage);
+            session.say(plan, Letter::with(message, members), route, out);
         }
     }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
 use mcpsim_traces::event::{Origin, Role};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{
-    Capabilities, Capability, Kind, Message, Method, Shape, Tool, Version,
-};
+use mcpsim_traces::message::{Capabilities, Capability, Kind, Message, Method, Shape, Tool};
 use mcpsim_traces::render::Body;
 
 use crate::defect::Defect;
@@ -94,7 +92,7 @@ impl Gateway {
                     out.exit();
                 }
             }
-            Heard::Nothing | Heard::Told(_) => {}
+            Heard::Nothing => {}
         }
     }
 
@@ -288,11 +286,8 @@ impl Gateway {
     }
 
     fn greeted(&mut self, port: Port, message: &Message, out: &mut Out<'_>) {
-        let revision = match (message.kind, message.version) {
-            (Kind::Result, Version::Known(revision)) if self.plan.revisions.has(revision) => {
-                revision
-            }
-            _ => return self.leave(port, out),
+        let Some(revision) = self.plan.accepts(message) else {
+            return self.leave(port, out);
         };
         out.caused_by_step(0);
         let Gateway { sessions, plan } = self;
@@ -301,7 +296,7 @@ impl Gateway {
         session.agreed = Some(revision);
         session.other = message.capabilities;
         let ready = Message::notification(Method::Initialized);
-        session.transmit(plan, ready, None, Method::None, Route::Usual, out);
+        session.say(plan, ready, Route::Usual, out);
         self.flush(out);
     }
 
@@ -353,7 +348,7 @@ impl Gateway {
         out.caused_by(owed.origin);
         let route = session.route(&owed);
         let message = Message { token, ..*message };
-        session.transmit(plan, message, None, Method::None, route, out);
+        session.say(plan, message, route, out);
     }
 
     /// The request was withdrawn where it came in: withdraws it where it was passed on to.
@@ -367,7 +362,7 @@ impl Gateway {
         if plan.defect == Defect::ForwardsCancelId {
             session.forget(at, out);
             let cancelled = Message::cancelled(owed.id);
-            session.transmit(plan, cancelled, None, Method::None, Route::Usual, out);
+            session.say(plan, cancelled, Route::Usual, out);
         } else {
             session.withdraw(plan, at, Route::Usual, out);
         }

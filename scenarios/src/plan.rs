@@ -1,6 +1,6 @@
 //! What a party is told to do: the part of it that never changes during a run, shared by all copies of its state.
 
-use mcpsim_traces::message::{Capabilities, Revision};
+use mcpsim_traces::message::{Capabilities, Kind, Message, Revision, Version};
 
 use crate::defect::Defect;
 use crate::revisions::Revisions;
@@ -35,5 +35,17 @@ impl Plan {
         self.revisions
             .newest_with_handshake()
             .unwrap_or(Revision::V2025_11_25)
+    }
+
+    /// The revision that the answer to `initialize` settles on; `None` where it is a refusal, or no revision of the party's.
+    pub(crate) fn accepts(&self, answer: &Message) -> Option<Revision> {
+        match (answer.kind, answer.version) {
+            (Kind::Result, Version::Known(revision))
+                if revision.has_handshake() && self.revisions.has(revision) =>
+            {
+                Some(revision)
+            }
+            _ => None,
+        }
     }
 }

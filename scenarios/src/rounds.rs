@@ -2,8 +2,8 @@
 //! and what the client comes back with.
 
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Message, Method, Shape, Tool};
-use mcpsim_traces::render::Body;
+use mcpsim_traces::message::{Message, Method, Shape, Tool};
+use mcpsim_traces::render::{Body, ELICITATION, SAMPLED, SAMPLING};
 use serde_json::Value;
 
 use crate::features::member;
@@ -37,6 +37,11 @@ pub(crate) fn address(owed: &Owed) -> String {
     format!("\"elicitationId\":\"{visit}\",\"url\":\"https://example.com/{visit}\"")
 }
 
+/// The params of an elicitation by a form.
+pub(crate) fn form() -> String {
+    format!("\"mode\":\"form\",{ELICITATION}")
+}
+
 /// The answer to the call of a tool that needs something of the client: a question, or what the answer to it leads to.
 pub(crate) fn next(owed: &Owed, raw: Option<&[u8]>) -> Letter {
     let params = member(raw, "params");
@@ -53,12 +58,12 @@ pub(crate) fn next(owed: &Owed, raw: Option<&[u8]>) -> Letter {
         Tool::Ask => (
             Method::SamplingCreateMessage,
             declared.get("sampling").is_some(),
-            "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"go on?\"}}],\"maxTokens\":16".to_owned(),
+            SAMPLING.to_owned(),
         ),
         Tool::Confirm => (
             Method::ElicitationCreate,
             declared.get("elicitation").is_some(),
-            "\"mode\":\"form\",\"message\":\"go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}".to_owned(),
+            form(),
         ),
         Tool::Link => (
             Method::ElicitationCreate,
@@ -68,7 +73,11 @@ pub(crate) fn next(owed: &Owed, raw: Option<&[u8]>) -> Letter {
                 visit(owed)
             ),
         ),
-        _ => (Method::RootsList, declared.get("roots").is_some(), String::new()),
+        _ => (
+            Method::RootsList,
+            declared.get("roots").is_some(),
+            String::new(),
+        ),
     };
     if !is_declared {
         return failure(owed).into();
@@ -91,9 +100,7 @@ pub(crate) fn next(owed: &Owed, raw: Option<&[u8]>) -> Letter {
 /// What a client answers a question with, as the result's members.
 pub(crate) fn reply(method: Method, is_address: bool) -> &'static str {
     match method {
-        Method::SamplingCreateMessage => {
-            "\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"yes\"}"
-        }
+        Method::SamplingCreateMessage => SAMPLED,
         Method::ElicitationCreate if is_address => "\"action\":\"accept\"",
         Method::ElicitationCreate => "\"action\":\"accept\",\"content\":{}",
         _ => "\"roots\":[{\"uri\":\"file:///home/user\",\"name\":\"home\"}]",
@@ -116,19 +123,15 @@ pub(crate) fn responses(asked: &Value) -> String {
 
 /// The call that comes back with what a result asked for.
 pub(crate) fn again(tool: Tool, n: u32, result: &Value) -> Letter {
-    let mut members = format!("\"name\":\"{}\",\"arguments\":{{", tool.as_str());
-    if n != 0 {
-        members += &format!("\"n\":{n}");
-    }
-    members.push('}');
+    let mut body = Body::default();
     if let Some(asked) = result.get("inputRequests") {
-        members.push(',');
-        members += &responses(asked);
+        body = body.and(&responses(asked));
     }
     if let Some(state) = result.get("requestState") {
-        members += &format!(",\"requestState\":{state}");
+        body = body.and(&format!("\"requestState\":{state}"));
     }
-    let message = Message::tools_call(Key::ABSENT, tool, n, Key::ABSENT);
-    debug_assert!(message.has(Condition::HasParams));
-    Letter::with(message, members)
+    Letter {
+        message: Message::tools_call(Key::ABSENT, tool, n, Key::ABSENT),
+        body: Some(body),
+    }
 }

@@ -65,14 +65,14 @@ impl Server {
                     self.serve_batch(port, raw, stream, out);
                 }
             }
-            Heard::Nothing | Heard::Progress(_) | Heard::Told(_) => {}
+            Heard::Nothing | Heard::Progress(_) => {}
         }
     }
 
     /// 2025-03-26 has arrays of frames: each member is taken as if it had come alone.
     fn serve_batch(&mut self, port: Port, raw: Option<&[u8]>, stream: Stream, out: &mut Out<'_>) {
         let session = &self.sessions[usize::from(port.0)];
-        let is_known = session.agreed == Some(Revision::V2025_03_26);
+        let is_known = session.has_batches();
         if !is_known || self.plan.defect == Defect::IgnoresBatch {
             return;
         }
@@ -243,10 +243,12 @@ impl Server {
             if owed.tool == Tool::Link && message.kind == Kind::Result {
                 // What the user did at that address is done.
                 out.caused_by(owed.origin);
-                let body = Body::of(format!("\"elicitationId\":\"{}\"", rounds::visit(&owed)));
-                let complete = Message::notification(Method::ElicitationComplete).with_params();
+                let complete = Letter::with(
+                    Message::notification(Method::ElicitationComplete),
+                    format!("\"elicitationId\":\"{}\"", rounds::visit(&owed)),
+                );
                 let route = session.route(&owed);
-                session.transmit(&self.plan, complete, Some(body), Method::None, route, out);
+                session.say(&self.plan, complete, route, out);
             }
             session.answer(&self.plan, &owed, answer, out);
         }
@@ -455,9 +457,9 @@ fn report(session: &mut Session, plan: &Plan, owed: &Owed, progress: u32, out: &
     };
     let route = session.route(owed);
     let message = Message::progress(token, progress);
-    session.transmit(plan, message, None, Method::None, route, out);
+    session.say(plan, message, route, out);
     if plan.defect == Defect::ProgressRepeats {
-        session.transmit(plan, message, None, Method::None, route, out);
+        session.say(plan, message, route, out);
     }
 }
 

@@ -176,8 +176,6 @@ pub(crate) enum Heard {
     Cancelled(Owed),
     /// A top-level array came; where the revision has none it has been refused.
     Batch,
-    /// A notification of that method, which the session itself has no use for.
-    Told(Method),
 }
 
 /// Request ids that have come in, where a link can deliver twice: all integers below a mark, and
@@ -248,9 +246,8 @@ pub(crate) struct Session {
     pub(crate) owed: Vec<Owed>,
     /// What some defects remember: an id.
     pub(crate) memo: Key,
-    /// What a defect has still to write of a frame, and where.
-    pub(crate) half: Option<Box<[u8]>>,
-    pub(crate) half_route: Route,
+    /// A frame that a defect has still to write, or to write the half of, and where.
+    pub(crate) half: Option<(Box<[u8]>, Route)>,
     /// The revision that was agreed, or that a client speaks without asking.
     pub(crate) agreed: Option<Revision>,
     /// What the session keeps beside its requests.
@@ -277,7 +274,6 @@ impl Session {
             port,
             role,
             half: None,
-            half_route: Route::Usual,
             agreed: None,
             features: Features::default(),
             http,
@@ -368,7 +364,7 @@ impl Session {
             ..message
         };
         let body = dress::request(self, plan, &message, body);
-        self.transmit(plan, message, body, Method::None, route, out);
+        self.say(plan, Letter { message, body }, route, out);
         if let Some(delay_ms) = timeout_ms {
             out.timer(self.tag(What::Timeout, asked.origin), delay_ms);
         }
@@ -451,9 +447,9 @@ impl Session {
         let asked = self.asked.remove(at);
         self.untime(&asked, out);
         out.caused_by(asked.origin);
-        if !(self.http && self.agreed == Some(Revision::V2026_07_28)) {
+        if !(self.http && self.is_stateless()) {
             let cancelled = Message::cancelled(asked.id);
-            self.transmit(plan, cancelled, None, Method::None, route, out);
+            self.say(plan, cancelled, route, out);
         }
         asked
     }
@@ -519,10 +515,11 @@ impl Session {
         }
         let route = self.route(owed);
         let body = dress::answer(owed, &message, body);
+        let letter = Letter { message, body };
         if plan.defect == Defect::AnswersTwice && owed.method == Method::ToolsCall {
-            self.transmit(plan, message, body.clone(), owed.method, route, out);
+            self.transmit(plan, letter.clone(), owed.method, route, out);
         }
-        self.transmit(plan, message, body, owed.method, route, out);
+        self.transmit(plan, letter, owed.method, route, out);
         if plan.defect == Defect::ErrorAfterCancel {
             self.memo = owed.id;
         }
@@ -562,16 +559,14 @@ impl Session {
             (_, Some(Revision::V2026_07_28)) => Key::ABSENT,
             _ => Key::NULL,
         };
-        let (message, body) = match plan.defect {
-            Defect::LogsBadInput => (
-                Message::notification(Method::LogMessage).with_params(),
-                Some(Body::of(
-                    "\"level\":\"error\",\"data\":\"cannot read that\"",
-                )),
+        let letter = match plan.defect {
+            Defect::LogsBadInput => Letter::with(
+                Message::notification(Method::LogMessage),
+                "\"level\":\"error\",\"data\":\"cannot read that\"",
             ),
-            _ => (Message::error(id, code), None),
+            _ => Message::error(id, code).into(),
         };
-        self.transmit(plan, message, body, Method::None, route, out);
+        self.say(plan, letter, route, out);
     }
 
     // ---- frames
@@ -592,8 +587,7 @@ impl Session {
             Kind::Notification => self.hear_notification(plan, message, stream, out),
             Kind::Result | Kind::Error => self.hear_answer(message, out),
             Kind::Batch => {
-                let is_served =
-                    self.role == Role::Server && self.agreed == Some(Revision::V2025_03_26);
+                let is_served = self.role == Role::Server && self.has_batches();
                 if plan.defect != Defect::DiesOnBatch && !is_served {
                     self.reject(plan, INVALID_REQUEST, stream, out);
                 }
@@ -693,7 +687,22 @@ impl Session {
         if message.has(Condition::MetaVersion) && plan.revisions.has(newest) {
             return newest;
         }
+        self.revision(plan)
+    }
+
+    /// The revision of the session; where none is agreed on, the one that the party would offer.
+    pub(crate) fn revision(&self, plan: &Plan) -> Revision {
         self.agreed.unwrap_or(plan.offer())
+    }
+
+    /// Whether the revision without a handshake is spoken.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.agreed == Some(Revision::V2026_07_28)
+    }
+
+    /// Whether the revision has arrays of frames.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.agreed == Some(Revision::V2025_03_26)
     }
 
     fn hear_notification(
@@ -707,12 +716,12 @@ impl Session {
             Method::Initialized => {
                 if plan.defect == Defect::AnswersNotification {
                     let wrong = Message::result(Key::NULL, Shape::Empty);
-                    self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
+                    self.say(plan, wrong, Route::On(stream), out);
                 }
                 if plan.defect == Defect::AnswersUnderOwnId {
                     let id = Key::text(b"5f2c");
                     let wrong = Message::result(id, Shape::Empty);
-                    self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
+                    self.say(plan, wrong, Route::On(stream), out);
                 }
                 if self.role == Role::Server && self.phase == Phase::Greeted {
                     self.phase = Phase::Ready;
@@ -730,10 +739,10 @@ impl Session {
             Method::Cancelled => self.hear_cancelled(plan, message, stream, out),
             Method::RootsListChanged if plan.defect == Defect::AnswersRootsChanged => {
                 let wrong = Message::error(Key::NULL, METHOD_NOT_FOUND);
-                self.transmit(plan, wrong, None, Method::None, Route::On(stream), out);
-                Heard::Told(Method::RootsListChanged)
+                self.say(plan, wrong, Route::On(stream), out);
+                Heard::Nothing
             }
-            method => Heard::Told(method),
+            _ => Heard::Nothing,
         }
     }
 
@@ -757,7 +766,7 @@ impl Session {
             }
             Defect::ErrorAfterCancel if named.is_none() && self.memo == message.token => {
                 let late = Message::error(message.token, 0);
-                self.transmit(plan, late, None, Method::None, Route::On(stream), out);
+                self.say(plan, late, Route::On(stream), out);
             }
             Defect::AnswersLateCancel if named.is_none() => {
                 self.reject(plan, INVALID_REQUEST, stream, out)

@@ -107,25 +107,18 @@ impl Edit {
             Edit::Lost => {}
             Edit::Twice => lines.extend([line(bytes), line(bytes)]),
             Edit::Refused(code) => {
-                let id = serde_json::from_str::<Value>(text)
-                    .ok()
-                    .and_then(|frame| frame.get("id").cloned())
-                    .unwrap_or(Value::Null);
-                let error = serde_json::json!({"jsonrpc": "2.0", "id": id,
+                let error = serde_json::json!({"jsonrpc": "2.0", "id": id_of(text),
                     "error": {"code": code, "message": "Failed"}});
                 lines.push(error.to_string().into_bytes().into());
             }
             Edit::Granted(members) => {
-                let id = serde_json::from_str::<Value>(text)
-                    .ok()
-                    .and_then(|frame| frame.get("id").cloned())
-                    .unwrap_or(Value::Null);
+                let id = id_of(text);
                 let result =
                     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}");
                 lines.push(result.into_bytes().into());
             }
             Edit::Followed(other) => lines.push([bytes, other].concat().into()),
-            Edit::ThroughOneSlot => half = Some(line(bytes)),
+            Edit::ThroughOneSlot | Edit::Woven => half = Some(line(bytes)),
             Edit::Before(other) => lines.extend([line(other), line(bytes)]),
             Edit::After(other) => lines.extend([line(bytes), line(other)]),
             Edit::BrokenAfter(at) => {
@@ -149,12 +142,17 @@ impl Edit {
                 let at = text.rfind('"').unwrap_or(0);
                 lines.push([&bytes[..at], b"\xe9", &bytes[at..]].concat().into());
             }
-            Edit::Woven => {
-                half = Some(line(bytes));
-            }
         }
         Written { lines, half }
     }
+}
+
+/// The id of the frame; null where it has none.
+fn id_of(text: &str) -> Value {
+    let frame = serde_json::from_str::<Value>(text).ok();
+    frame
+        .and_then(|mut frame| frame.get_mut("id").map(Value::take))
+        .unwrap_or(Value::Null)
 }
 
 /// The text with the value at that pointer set or taken out.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::defect::Defect;
 use crate::features::{give, tagged};
 use crate::plan::Plan;
+use crate::rounds;
 use crate::session::{INVALID_PARAMS, INVALID_REQUEST, Letter, Owed, Session, Work};
 use crate::tag::What;
 
@@ -105,9 +106,8 @@ impl Task {
         let members = self.members();
         match self.state {
             State::NeedsInput => format!(
-                "{members},\"inputRequests\":{{\"go-on\":{{\"method\":\"elicitation/create\",\"params\":{{\
-                 \"mode\":\"form\",\"message\":\"go on?\",\"requestedSchema\":{{\"type\":\"object\",\
-                 \"properties\":{{}}}}}}}}}}"
+                "{members},\"inputRequests\":{{\"go-on\":{{\"method\":\"elicitation/create\",\"params\":{{{}}}}}}}",
+                rounds::form()
             ),
             State::Completed => {
                 format!(
@@ -264,9 +264,9 @@ pub(crate) fn work(session: &mut Session, plan: &Plan, origin: Origin, out: &mut
 fn ended(session: &mut Session, plan: &Plan, task: &Task, out: &mut Out<'_>) {
     if task.revision == Revision::V2025_11_25 {
         out.caused_by(task.origin);
-        let message = Message::notification(Method::TasksStatus).with_params();
-        let body = Some(Body::of(task.members()));
-        session.transmit(plan, message, body, Method::None, Route::Usual, out);
+        let message = Message::notification(Method::TasksStatus);
+        let letter = Letter::with(message, task.members());
+        session.say(plan, letter, Route::Usual, out);
     }
     let waits = |owed: &Owed| owed.work == Work::Awaits(task.number);
     while let Some(at) = session.owed.iter().position(waits) {

@@ -214,17 +214,19 @@ fn own_steps_are_options() {
     assert_eq!(count(&setup(LinkKind::Http, client(2), server(true))), 20);
 }
 
+const ONE_OF_EACH: FaultBudget = FaultBudget {
+    delay: 1,
+    duplicate: 1,
+    drop: 1,
+    cut: 1,
+    crash: 1,
+};
+
 #[test]
 fn the_same_seed_gives_the_same_events_and_a_script_repeats_them() {
     for seed in 0..50 {
         let mut set = setup(LinkKind::Http, client(6), server(true));
-        set.faults = FaultBudget {
-            delay: 1,
-            duplicate: 1,
-            drop: 1,
-            cut: 1,
-            crash: 1,
-        };
+        set.faults = ONE_OF_EACH;
         let (_, one) = run(set.clone(), &mut Dice::new(seed));
         let (_, other) = run(set.clone(), &mut Dice::new(seed));
         assert_eq!(one.0, other.0);
@@ -252,13 +254,7 @@ const STRATEGIES: [&str; 5] = ["uniform", "pct:1", "pct:4", "swarm", "mix"];
 #[test]
 fn a_script_repeats_a_run_of_any_strategy() {
     let mut set = setup(LinkKind::Http, client(6), server(true));
-    set.faults = FaultBudget {
-        delay: 1,
-        duplicate: 1,
-        drop: 1,
-        cut: 1,
-        crash: 1,
-    };
+    set.faults = ONE_OF_EACH;
     let length = length(set.clone());
     assert_eq!(length, mcpsim_sim::strategy::length(set.clone()));
     let mut events = vec![];

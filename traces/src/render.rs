@@ -66,53 +66,7 @@ fn joined(first: &str, second: &str) -> Box<str> {
 
 /// Appends the text of `message` with a payload of its own: envelope, id and progress token are the message's.
 pub fn render_with(message: &Message, body: &Body, spellings: &Spellings, out: &mut Vec<u8>) {
-    let begin = out.len();
-    out.push(b'{');
-    envelope(message, spellings, out);
-    match message.kind {
-        Kind::Request | Kind::Notification => {
-            put(out, "\"method\":\"");
-            put(out, message.method.as_str());
-            put(out, "\",\"params\":{");
-            let at = out.len();
-            match &body.members {
-                Some(members) => put(out, members),
-                None => {
-                    let plain = Message {
-                        token: Key::ABSENT,
-                        ..*message
-                    };
-                    inside(out, |out| params(&plain, spellings, out));
-                }
-            }
-            payload_end(message.token, body, spellings, at, out);
-            out.push(b'}');
-        }
-        Kind::Result => {
-            put(out, "\"result\":{");
-            let at = out.len();
-            match &body.members {
-                Some(members) => put(out, members),
-                None => inside(out, |out| result(message, out)),
-            }
-            payload_end(Key::ABSENT, body, spellings, at, out);
-            out.push(b'}');
-        }
-        Kind::Error => {
-            error(message, out);
-            if !body.more.is_empty() {
-                out.pop();
-                member(&body.more, begin, out);
-                out.push(b'}');
-            }
-        }
-        Kind::Batch | Kind::Malformed => {
-            if out.last() == Some(&b',') {
-                out.pop();
-            }
-        }
-    }
-    out.push(b'}');
+    frame(message, Some(body), spellings, out);
 }
 
 /// Writes an object and takes its braces off.
@@ -135,19 +89,30 @@ fn member(text: &str, at: usize, out: &mut Vec<u8>) {
     }
 }
 
-fn payload_end(token: Key, body: &Body, spellings: &Spellings, at: usize, out: &mut Vec<u8>) {
-    member(&body.more, at, out);
-    if body.meta.is_empty() && !token.is_present() {
-        return;
+/// An object with the body's members, or with those of the object that is written in their place, and what follows them.
+fn payload(
+    body: &Body,
+    token: Key,
+    spellings: &Spellings,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    out.push(b'{');
+    let at = out.len();
+    match &body.members {
+        Some(members) => put(out, members),
+        None => inside(out, write),
     }
-    member("\"_meta\":{", at, out);
-    put(out, &body.meta);
-    if token.is_present() {
-        if !body.meta.is_empty() {
-            out.push(b',');
+    member(&body.more, at, out);
+    if !body.meta.is_empty() || token.is_present() {
+        member("\"_meta\":{", at, out);
+        let at = out.len();
+        put(out, &body.meta);
+        if token.is_present() {
+            member("\"progressToken\":", at, out);
+            key(token, spellings, out);
         }
-        put(out, "\"progressToken\":");
-        key(token, spellings, out);
+        out.push(b'}');
     }
     out.push(b'}');
 }
@@ -158,6 +123,11 @@ fn payload_end(token: Key, body: &Body, spellings: &Spellings, at: usize, out: &
 /// `error`. Frames that are no messages (batches, malformed ones) have no structured form: they
 /// are sent as raw bytes, and here become an object without a kind.
 pub fn render(message: &Message, spellings: &Spellings, out: &mut Vec<u8>) {
+    frame(message, None, spellings, out);
+}
+
+#[inline(always)]
+fn frame(message: &Message, body: Option<&Body>, spellings: &Spellings, out: &mut Vec<u8>) {
     out.push(b'{');
     envelope(message, spellings, out);
     match message.kind {
@@ -165,20 +135,49 @@ pub fn render(message: &Message, spellings: &Spellings, out: &mut Vec<u8>) {
             put(out, "\"method\":\"");
             put(out, message.method.as_str());
             out.push(b'"');
-            if message.has(Condition::HasParams) || message.token.is_present() {
-                put(out, ",\"params\":");
-                params(message, spellings, out);
+            match body {
+                Some(body) => {
+                    put(out, ",\"params\":");
+                    // The token stands in the body's `_meta`.
+                    let plain = Message {
+                        token: Key::ABSENT,
+                        ..*message
+                    };
+                    payload(body, message.token, spellings, out, |out| {
+                        params(&plain, spellings, out);
+                    });
+                }
+                None if message.has(Condition::HasParams) || message.token.is_present() => {
+                    put(out, ",\"params\":");
+                    params(message, spellings, out);
+                }
+                None => {}
             }
         }
         Kind::Result => {
             put(out, "\"result\":");
-            result(message, out);
+            match body {
+                Some(body) => {
+                    payload(body, Key::ABSENT, spellings, out, |out| {
+                        result(message, out);
+                    });
+                }
+                None => result(message, out),
+            }
             if message.has(Condition::ResultAndError) {
                 put(out, ",");
                 error(message, out);
             }
         }
-        Kind::Error => error(message, out),
+        Kind::Error => {
+            error(message, out);
+            if let Some(body) = body {
+                // Before the brace that closes the error.
+                out.pop();
+                member(&body.more, 0, out);
+                out.push(b'}');
+            }
+        }
         // The comma is left over.
         Kind::Batch | Kind::Malformed => {
             if out.last() == Some(&b',') {
@@ -276,8 +275,13 @@ fn params(message: &Message, spellings: &Spellings, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-const SAMPLING: &str = "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"go on?\"}}],\"maxTokens\":16";
-const ELICITATION: &str =
+/// The params of a plain peer's sampling request, without braces.
+pub const SAMPLING: &str = "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"go on?\"}}],\"maxTokens\":16";
+/// The result of a plain peer's sampling, without braces.
+pub const SAMPLED: &str =
+    "\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"yes\"}";
+/// The params of a plain peer's elicitation by a form, without braces.
+pub const ELICITATION: &str =
     "\"message\":\"go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}";
 
 fn tool_arguments(message: &Message, out: &mut Vec<u8>) {
@@ -388,7 +392,9 @@ fn result(message: &Message, out: &mut Vec<u8>) {
         Shape::Tools => TOOLS,
         Shape::Roots => "{\"roots\":[]}",
         Shape::Sampling => {
-            "{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"yes\"}}"
+            put(out, "{");
+            put(out, SAMPLED);
+            "}"
         }
         Shape::Elicitation => "{\"action\":\"accept\",\"content\":{}}",
         Shape::Task => {

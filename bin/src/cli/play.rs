@@ -21,7 +21,7 @@ use crate::sim::shrink::Target;
 use crate::sim::strategy::{Strategy, length};
 use crate::traces::event::{Choice, Nothing, Sink};
 use crate::traces::file::{Header, Link, Party, PartyRole};
-use crate::traces::judge::{Blame, Finding, Judge, Severity, Vantage, Verdict};
+use crate::traces::judge::{Blame, Finding, Judge, Severity, Vantage};
 use crate::traces::message::Revision;
 
 /// When a run has seen enough.
@@ -40,6 +40,8 @@ pub(crate) struct Play {
     fault: Option<&'static str>,
     stop: Stop,
     setup: Setup<Peer>,
+    /// A judge that has seen nothing, for each run to begin with.
+    judge: Monitor,
     /// About how many choices of what happens next a run has; counted where a strategy asks for it.
     length: OnceLock<u32>,
 }
@@ -112,6 +114,7 @@ impl Play {
         scenario.check().map_err(Failure::new)?;
         let setup = scenario.setup(fault).map_err(Failure::new)?;
         Ok(Play {
+            judge: scenario.judge(fault),
             scenario,
             fault,
             stop,
@@ -298,18 +301,10 @@ impl Play {
     ) -> Outcome {
         run_seen(
             self.setup.clone(),
-            self.scenario.judge(self.fault),
+            self.judge.clone(),
             chooser,
             sink,
-            |judge: &Monitor| {
-                let findings = judge.findings();
-                match self.stop {
-                    Stop::Target(target) => target.is_in(findings),
-                    Stop::At(severity) => findings.iter().any(|finding| {
-                        finding.verdict == Verdict::Broken && finding.severity >= severity
-                    }),
-                }
-            },
+            |judge: &Monitor| self.failure(judge.findings()).is_some(),
             see,
         )
     }
