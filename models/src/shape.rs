@@ -750,7 +750,12 @@ impl<'a> Walk<'a> {
         before: &Walk<'_>,
     ) {
         for flaw in self.worst() {
-            let was_found = before.flaws.iter().any(|old| old.rule.id == flaw.rule.id);
+            // A milder one elsewhere does not stand for it.
+            let place = |flaw: &Flaw<'_>| flaw.value.map(|value| value.span());
+            let was_found = before.flaws.iter().any(|old| {
+                old.rule.id == flaw.rule.id
+                    && (old.severity >= flaw.severity || place(old) == place(&flaw))
+            });
             if !was_found {
                 let severity = Some(flaw.severity);
                 part.case(

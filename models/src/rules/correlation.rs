@@ -149,12 +149,9 @@ impl Part {
             self.answerable(request.id);
         }
         if self.tokens.is_some() {
-            // A task goes on reporting after its request was answered.
-            self.retire_tokens(
-                request.id,
-                !message.has(Condition::TaskCreated),
-                (cx.frame, cx.stream),
-            );
+            // A task goes on reporting after its request was answered; so may the second request under one id.
+            let is_done = !message.has(Condition::TaskCreated) && request.flags & open::REUSED == 0;
+            self.retire_tokens(request.id, is_done, (cx.frame, cx.stream));
         }
         if request.cancel.is_some() && request.flags & open::REUSED == 0 {
             self.answered_after_cancel(cx, &request);
@@ -271,7 +268,8 @@ impl Part {
             let request = self.drop_in(at);
             self.proven(request.fact);
             self.answered.insert(request.id);
-            self.retire_tokens(request.id, true, (cx.frame, cx.stream));
+            let is_done = request.flags & open::REUSED == 0;
+            self.retire_tokens(request.id, is_done, (cx.frame, cx.stream));
             let text = format!(
                 "the answer to {} has the id {id}; it repeats the id, with its type",
                 request.id

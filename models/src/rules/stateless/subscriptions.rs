@@ -496,14 +496,19 @@ fn asks_for_input(frame: &Frame<'_>) -> bool {
 
 impl Part {
     /// Nothing more will come from the server: subscriptions that it left without a word, certainly so where they have waited for
-    /// that long.
+    /// that long, and only those that `is_owed` says the server still had to speak of.
     #[cold]
-    pub(crate) fn judge_acknowledged(&self, cx: &mut Cx<'_>, certain_ms: Option<u32>) {
+    pub(crate) fn judge_acknowledged(
+        &self,
+        cx: &mut Cx<'_>,
+        certain_ms: Option<u32>,
+        is_owed: impl Fn(Key) -> bool,
+    ) {
         let Some(deep) = &self.deep else { return };
         let now = cx.now_ms;
         let waiting = deep.subscriptions.iter().filter(|one| {
             let is_settled = one.is_acknowledged() || one.is_over();
-            !is_settled && !one.is_blurred
+            !is_settled && !one.is_blurred && is_owed(one.id)
         });
         for one in waiting {
             let waited = now.saturating_sub(one.since);
