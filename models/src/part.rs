@@ -247,6 +247,20 @@ impl Part {
         }
     }
 
+    /// The party answers the request of that frame.
+    #[inline]
+    pub(crate) fn note_read(&mut self, frame: FrameNo) {
+        if self.is(flag::AT_DOOR) {
+            self.hi = self.hi.max(frame);
+        }
+    }
+
+    /// Whether the party's program had read that cancel. A log beside it shows when the cancel came, and what the program wrote
+    /// then may have been on its way: only its answer to something later is proof.
+    pub(crate) fn has_read(&self, cancel: Fact, frame: FrameNo) -> bool {
+        self.knows(cancel) == Knows::Must && (!self.is(flag::AT_DOOR) || self.hi > frame)
+    }
+
     /// Since when the party has heard nothing on that request.
     #[inline]
     pub(crate) fn since(&self, own: &Own) -> u32 {
@@ -511,6 +525,8 @@ impl Part {
                 }
                 self.tokens = Some(tokens);
             }
+            // A request without an id: what is said to it, if anything, cannot repeat one.
+            method if method.is_request() => self.answerable(Key::NULL),
             _ => {}
         }
     }

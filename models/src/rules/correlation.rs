@@ -137,6 +137,7 @@ impl Part {
     fn answer(&mut self, cx: &mut Cx<'_>, message: &Message, at: usize, is_bad: bool) {
         let request = self.drop_in(at);
         self.proven(request.fact);
+        self.note_read(request.frame);
         self.answered.insert(request.id);
         self.note_answer(request.id, cx.frame);
         if self.rare.is_some() {

@@ -207,6 +207,12 @@ impl Part {
             self.set(flag::INITIALIZED_SENT);
             self.proven(self.opened);
         }
+        if message.method == Method::SubscriptionsAcknowledged
+            && let Some(deep) = &mut self.deep
+        {
+            let waiting = deep.subscriptions.iter_mut();
+            waiting.for_each(|one| one.told_of_ack());
+        }
     }
 
     /// Takes the id of a new request.

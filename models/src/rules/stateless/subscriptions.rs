@@ -11,7 +11,7 @@ use mcpsim_traces::tape::Value;
 use crate::deep::subscriptions::{Ack, Change, End, Filter, SUBSCRIPTION_ID, Subscription};
 use crate::deep::{Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
-use crate::part::{Fact, Knows, Mode, Part, flag, open};
+use crate::part::{Fact, Mode, Part, flag, open};
 use crate::rules::When;
 use crate::rules::ids::is_coerced;
 use crate::shape::shown;
@@ -333,7 +333,7 @@ fn ended(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>, one: &Subscription) ->
         None => [one.cancel_frame, cx.frame],
     };
     // A cancel may have crossed this frame.
-    if one.end.is_some() || part.knows(one.cancel) == Knows::Must {
+    if one.end.is_some() || part.has_read(one.cancel, one.cancel_frame) {
         part.broken(cx, &SUB_SILENCE_AFTER_END, &frames, text);
     }
     true
