@@ -2,7 +2,7 @@
 
 use mcpsim_traces::event::Role;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Kind, Message, Method};
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Shape};
 
 use crate::era::Era;
 use crate::idset::Used;
@@ -248,6 +248,19 @@ impl Part {
         head.iter().position(|request| is_coerced(request.id, id))
     }
 
+    /// What looks like the answer to the open initialize, under another id or none: a lenient client goes on by what it says.
+    #[cold]
+    pub(crate) fn meant_for_initialize(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let is_meant = message.shape == Shape::Initialize
+            && self
+                .inn
+                .iter()
+                .any(|request| request.method == Method::Initialize);
+        if is_meant {
+            self.initialize_answered(cx, message);
+        }
+    }
+
     /// A response whose id belongs to no open request.
     #[cold]
     fn stray(&mut self, cx: &mut Cx<'_>, message: &Message) {
@@ -281,6 +294,7 @@ impl Part {
             }
             return;
         }
+        self.meant_for_initialize(cx, message);
         match self.answered.has(id) {
             Used::Unknown => return,
             Used::Before => {

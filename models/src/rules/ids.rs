@@ -328,6 +328,7 @@ impl Part {
             let text =
                 "a result without an id answers nobody; it repeats the request's id".to_string();
             self.broken(cx, &RESULT_ID_MISSING, &[cx.frame], text);
+            self.meant_for_initialize(cx, message);
             return;
         }
         let is_null = message.id == Key::NULL && cx.is_stateless;

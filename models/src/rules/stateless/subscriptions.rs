@@ -5,7 +5,7 @@ mod rows;
 use mcpsim_traces::event::{LinkKind, Role};
 use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Kind, Method};
+use mcpsim_traces::message::{Condition, Kind, Method};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::subscriptions::{Ack, Change, End, Filter, SUBSCRIPTION_ID, Subscription};
@@ -119,7 +119,11 @@ fn notified(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
     match tag {
         Some(tag) => tagged(part, deep, cx, frame, tag),
         // Metadata that is no object is the envelope's matter.
-        None if meta.is_some_and(|meta| !meta.is_object()) => told_of_some_ack(deep, cx, frame),
+        None if meta.is_some_and(|meta| !meta.is_object())
+            || frame.message.has(Condition::ParamsNotObject) =>
+        {
+            told_of_some_ack(deep, cx, frame);
+        }
         None if is_core => untagged(part, deep, cx, frame),
         None => {}
     }
