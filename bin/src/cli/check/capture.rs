@@ -100,6 +100,9 @@ pub(crate) fn judge_live(
             reader.line_number()
         ));
     }
+    if let Some(last_ms) = reader.last_ms() {
+        sessions.wait_until(last_ms);
+    }
     sessions.lost = reader.lost();
     sessions.finish(&mut checked);
     let report = &mut checked.report;
@@ -188,8 +191,13 @@ impl<'a> Sessions<'a> {
             return;
         };
         let waited = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.wait_until(t_ms.saturating_add(waited));
+    }
+
+    /// Until then nothing else came.
+    fn wait_until(&mut self, t_ms: u64) {
         for watched in self.observers.values_mut() {
-            watched.observer.wait_until(t_ms.saturating_add(waited));
+            watched.observer.wait_until(t_ms);
         }
     }
 
@@ -280,6 +288,17 @@ impl<'a> Sessions<'a> {
                 };
                 self.observer(line, None).event(&event);
             }
+            CaptureWhat::Event(event) if is_between(line, event) => {
+                let all = self.named_by(line);
+                if let Some(t_ms) = line.t_ms {
+                    let those = self.observers.iter_mut();
+                    // What is over does not wait.
+                    let those =
+                        those.filter(|(name, _)| all.contains(name) && !self.exited.contains(name));
+                    those.for_each(|(_, watched)| watched.observer.wait_until(t_ms));
+                }
+                self.exited.extend(all);
+            }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
                     return;
@@ -291,10 +310,7 @@ impl<'a> Sessions<'a> {
                     _ => false,
                 };
                 if is_over && line.stream.is_none() {
-                    let all: Vec<Name> = match line.session.as_deref() {
-                        Some(session) => vec![Name::given(session)],
-                        None => self.observers.keys().cloned().collect(),
-                    };
+                    let all = self.named_by(line);
                     self.exited.extend(all);
                 }
                 // What names no session and no exchange concerns all of them.
@@ -308,6 +324,14 @@ impl<'a> Sessions<'a> {
                     self.observer(line, None).event(&event);
                 }
             }
+        }
+    }
+
+    /// The sessions that an event concerns: that of its name, or all there are.
+    fn named_by(&self, line: &CaptureLine<'_>) -> Vec<Name> {
+        match line.session.as_deref() {
+            Some(session) => vec![Name::given(session)],
+            None => self.observers.keys().cloned().collect(),
         }
     }
 
@@ -478,6 +502,12 @@ impl<'a> Sessions<'a> {
 /// Whether a recording that has lost that can show anything of the rule.
 fn is_decided(id: &str, lost: Lost) -> bool {
     rule(id).is_none_or(|rule| needed(rule, lost).is_nothing())
+}
+
+/// Whether the event stands between two connections: one came up, or the last was taken down, by whichever side.
+fn is_between(line: &CaptureLine<'_>, event: &CaptureEvent<'_>) -> bool {
+    let is_end = event.kind == EventKind::Teardown && event.by.is_none();
+    line.stream.is_none() && (is_end || event.kind == EventKind::Open)
 }
 
 /// Whether a session may begin with that message.
