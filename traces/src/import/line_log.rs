@@ -254,7 +254,7 @@ impl Tails<'_> {
         match Tail::of(text, self.scanner) {
             Tail::Own => false,
             Tail::Open if !line.has_eol => true,
-            Tail::Open if !is_at_limit && !(self.is_by_message && is_laid_out(text)) => false,
+            Tail::Open if !(is_at_limit || self.is_by_message && is_laid_out(text)) => false,
             Tail::Open | Tail::Marked => {
                 *cut_from_bytes = Some(text.len() as u64);
                 false
