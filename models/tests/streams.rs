@@ -213,10 +213,12 @@ fn goes_on(request: &Line, page: &Line) -> bool {
     let text_after = |line: &Line, name: &str| {
         let text = String::from_utf8_lossy(&line.bytes).into_owned();
         let (_, rest) = text.split_once(name)?;
-        rest.split_once('"').map(|(value, _)| value.to_owned())
+        // Also one that is no string: who sends it was given it.
+        let end = rest.find([',', '}'])?;
+        Some(rest[..end].to_owned())
     };
-    let cursor = text_after(request, "\"cursor\":\"");
-    cursor.is_some() && cursor == text_after(page, "\"nextCursor\":\"")
+    let cursor = text_after(request, "\"cursor\":");
+    cursor.is_some() && cursor == text_after(page, "\"nextCursor\":")
 }
 
 /// Another order in which the lines may have come.
