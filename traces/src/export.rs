@@ -271,7 +271,7 @@ pub fn convert<W: Write, S: Spool>(
         }
     }
     let mut lost = recording.lost();
-    if converted.errors > 0 {
+    if converted.errors > 0 || recording.has_gaps() {
         // What stood there may have been frames.
         lost |= Lost::FRAMES;
     }

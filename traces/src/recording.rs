@@ -35,6 +35,12 @@ pub trait Recording {
         vec![]
     }
 
+    /// Whether frames seem to be missing where nothing tells of them, as far as it was read: what rests on more than one frame is
+    /// not certain then.
+    fn has_gaps(&self) -> bool {
+        false
+    }
+
     /// How many lines gave nothing, neither a frame nor an event, as far as it was read; 0 too where frames go over several.
     fn passed_over(&self) -> u64 {
         0

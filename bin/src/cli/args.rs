@@ -248,7 +248,7 @@ pub(crate) struct CheckArgs {
     /// them, parts of a rotated log are read as one; `-` for standard input
     #[arg(required_unless_present_any = ["c2s", "s2c"])]
     pub(crate) files: Vec<PathBuf>,
-    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
+    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them, as `ts` writes them
     #[arg(long, value_name = "FILE")]
     pub(crate) c2s: Option<PathBuf>,
     /// What the server sent, as with --c2s
@@ -319,7 +319,7 @@ pub(crate) struct ConvertArgs {
     /// Whatever `check` reads; `-` for standard input
     #[arg(required_unless_present_any = ["c2s", "s2c"], conflicts_with_all = ["c2s", "s2c"])]
     pub(crate) log: Option<PathBuf>,
-    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
+    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them, as `ts` writes them
     #[arg(long, value_name = "FILE")]
     pub(crate) c2s: Option<PathBuf>,
     /// What the server sent, as with --c2s

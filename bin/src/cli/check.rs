@@ -208,11 +208,7 @@ fn check_input(input: &Input, wanted: &Wanted, meter: Option<&Meter>) -> Checked
 
 /// Judges what each side sent, each in a file of its own.
 fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
-    let open_both = || -> Result<Pair<_>> {
-        let bytes = |path: &Path| Input::one(path).open(None).map(|(bytes, _)| bytes);
-        let [client, server] = paths.map(|path| path.map(bytes).transpose());
-        Ok(Pair::new(client?, server?))
-    };
+    let open_both = || open_pair(paths);
     let both = || paths.into_iter().flatten();
     let name = both().map(|path| path.display().to_string());
     let name = name.collect::<Vec<_>>().join(" + ");
@@ -240,6 +236,19 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
     };
     checked.report.file = name;
     checked
+}
+
+/// What each side sent, each in a file of its own.
+///
+/// # Errors
+/// A file that cannot be read, or that is none of one side.
+pub(crate) fn open_pair(paths: [Option<&Path>; 2]) -> Result<Pair<Box<dyn Read>>> {
+    let bytes = |path: &Path| Input::one(path).open(None).map(|(bytes, _)| bytes);
+    let [client, server] = paths.map(|path| path.map(bytes).transpose());
+    Pair::new(client?, server?).map_err(|(side, error)| {
+        let path = paths[side as usize].unwrap_or(Path::new("-"));
+        read_failure(path, &error)
+    })
 }
 
 /// Of several files a line alone does not tell where an open request stands.

@@ -1,10 +1,10 @@
 //! `mcpsim convert`: a log in another form, whole or not at all, with a word on all that the form cannot hold.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::{ConvertArgs, ConvertTo, Format};
-use super::check::pattern;
+use super::check::{open_pair, pattern};
 use super::input::Input;
 use super::interrupt;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
@@ -12,7 +12,6 @@ use super::replay::read_failure;
 use super::report::{ConvertReport, NotHeldReport, to_json};
 use super::store::{Over, Whole, already_there, same_file};
 use crate::traces::export::{Broken, Converted, Destination, Target, convert as convert_to};
-use crate::traces::import::pair::Pair;
 use crate::traces::lines::{LineReader, ReadError};
 use crate::traces::recording::Recording;
 use crate::traces::show::escape;
@@ -103,9 +102,7 @@ fn refuse_to_spoil(inputs: &[&Path], args: &ConvertArgs) -> Result<()> {
 /// Opens what is to be converted.
 fn read(args: &ConvertArgs) -> Result<Box<dyn Recording>> {
     let Some(path) = &args.log else {
-        let bytes = |path: &PathBuf| Input::one(path).open(None).map(|(bytes, _)| bytes);
-        let [client, server] = [&args.c2s, &args.s2c].map(|path| path.as_ref().map(bytes));
-        let pair = Pair::new(client.transpose()?, server.transpose()?);
+        let pair = open_pair([args.c2s.as_deref(), args.s2c.as_deref()])?;
         return Ok(Box::new(pair));
     };
     let (bytes, _) = Input::one(path).open(None)?;

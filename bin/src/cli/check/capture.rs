@@ -101,6 +101,7 @@ pub(crate) fn judge_live(
         ));
     }
     sessions.lost = reader.lost();
+    sessions.has_gaps = reader.has_gaps();
     sessions.finish(&mut checked);
     let report = &mut checked.report;
     report.format = reader.format().to_owned();
@@ -134,6 +135,8 @@ struct Sessions<'a> {
     lost: Lost,
     /// The first line that could not be used: from there on something may be missing.
     hole: Option<u64>,
+    /// Frames seem to be missing, and nobody knows where.
+    has_gaps: bool,
     /// Where the log is still being written: how its time goes.
     clock: Option<Clock>,
     /// There: findings of sessions that are over, until they are told.
@@ -177,6 +180,7 @@ impl<'a> Sessions<'a> {
             shortened: 0,
             lost: Lost::NOTHING,
             hole: None,
+            has_gaps: false,
             clock: None,
             fresh: vec![],
         }
@@ -223,6 +227,7 @@ impl<'a> Sessions<'a> {
             .iter_mut()
             .filter(|finding| {
                 rests_on_the_whole(finding, self.hole, &self.lines)
+                    || self.has_gaps && needs_more_than_its_frame(finding)
                     || self.routes.is_blurred() && rests_on_others(finding)
             })
             .map(|finding| {
@@ -498,10 +503,15 @@ fn is_stateless(message: &Message) -> bool {
 /// frame, and that frame does not stand before the first such line.
 fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bool {
     let Some(hole) = hole else { return false };
-    let needs_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
+    let needs_more = needs_more_than_its_frame(finding);
     let line = finding.frames.last().and_then(|&frame| lines.of(frame));
     let is_before = line.is_some_and(|line| line < hole) && finding.rule != "request-unanswered";
     finding.verdict == Verdict::Broken && needs_more && !is_before
+}
+
+fn needs_more_than_its_frame(finding: &Finding) -> bool {
+    let is_of_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
+    finding.verdict == Verdict::Broken && is_of_more
 }
 
 /// Whether a finding rests on other frames than its own, which may be another client's: what a result has to hold depends on
