@@ -235,7 +235,7 @@ fn two_files_are_one_session() {
     let noise = both("tee-c2s.ndjson", "tee-noise-s2c.ndjson");
     assert_eq!(
         found(&noise),
-        ["stdio-stdout-noise server broken error [3]"]
+        ["stdio-stdout-noise server broken error [2]"]
     );
     let finding = &noise["findings"][0];
     assert_eq!(finding["file"], "tee-noise-s2c.ndjson");
