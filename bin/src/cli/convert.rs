@@ -65,7 +65,15 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<Outcome> {
     }
     // A read that waits sees no flag; the work is cut off, and takes with it what it had begun to write.
     interrupt::ends_the_program()?;
+    let folder = args
+        .output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.filter(|folder| !folder.exists());
     let (converted, whole) = work.convert(&mut *recording, Whole::new(&args.output)?)?;
+    if let Some(folder) = made {
+        remark(&format!("mcpsim: made the folder {}", shown(folder)));
+    }
     let report = work.tell(&*recording, &converted);
     whole.keep(match args.force {
         true => Over::Anything,

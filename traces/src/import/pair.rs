@@ -658,7 +658,8 @@ impl<R: Read> Recording for Pair<R> {
     }
 
     fn has_gaps(&self) -> bool {
-        self.has_gaps || self.handshake.is_some() && self.went_on
+        let is_unanswered = self.handshake.is_some() && self.went_on;
+        !self.is_half && (self.has_gaps || is_unanswered)
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -667,7 +668,7 @@ impl<R: Read> Recording for Pair<R> {
             all.push(format!(
                 "nothing stands in the file of what the {side} sent"
             ));
-        } else if self.has_gaps() && !self.is_half {
+        } else if self.has_gaps() {
             all.push(
                 "one of the two files seems to lack what the other one speaks of: what rests on both is unsure"
                     .to_owned(),

@@ -214,7 +214,9 @@ impl<'a> Sessions<'a> {
         watched.told = observer.findings().len();
         let revision = observer.revision();
         self.settle(&mut findings);
-        self.wanted.choice.apply(&mut findings);
+        let choice = &self.wanted.choice;
+        choice.weigh(&mut findings);
+        findings.retain(|finding| choice.shows(finding));
         let line_of = |frame| self.lines.of(frame);
         let report = |finding| report_of(finding, &both_parties(), line_of, revision);
         findings.iter().map(report).collect()
@@ -227,7 +229,7 @@ impl<'a> Sessions<'a> {
             .iter_mut()
             .filter(|finding| {
                 rests_on_the_whole(finding, self.hole, &self.lines)
-                    || self.has_gaps && needs_more_than_its_frame(finding)
+                    || self.has_gaps && rests_on_all_frames(finding)
                     || self.routes.is_blurred() && rests_on_others(finding)
             })
             .map(|finding| {
@@ -287,6 +289,7 @@ impl<'a> Sessions<'a> {
             }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
+                    self.goes_on(line);
                     return;
                 };
                 // The server is gone, or the client has closed what it writes to: what comes then is another session.
@@ -313,6 +316,20 @@ impl<'a> Sessions<'a> {
                     self.observer(line, None).event(&event);
                 }
             }
+        }
+    }
+
+    /// A line that is no concern of a session's, and has a time: until then nothing else has come.
+    fn goes_on(&mut self, line: &CaptureLine<'_>) {
+        let Some(t_ms) = line.t_ms else { return };
+        let named = line.session.as_deref().map(Name::given);
+        match named.and_then(|name| self.observers.get_mut(&name)) {
+            Some(watched) => watched.goes_on(t_ms),
+            None if line.session.is_some() => {}
+            None => self
+                .observers
+                .values_mut()
+                .for_each(|watched| watched.goes_on(t_ms)),
         }
     }
 
@@ -387,7 +404,7 @@ impl<'a> Sessions<'a> {
     }
 
     /// A session is over: keeps what came of it.
-    fn close(&mut self, mut watched: Watched) {
+    fn close(&mut self, name: &Name, mut watched: Watched) {
         if self.clock.is_some() {
             let fresh = self.fresh_of(&mut watched);
             self.fresh.extend(fresh);
@@ -428,6 +445,7 @@ impl<'a> Sessions<'a> {
             choice,
             session: SessionReport {
                 is_told: true,
+                name: name.as_given(),
                 ..account.close(&observer, |frame| self.lines.of(frame))
             },
         };
@@ -443,9 +461,10 @@ impl<'a> Sessions<'a> {
     }
 
     fn finish(mut self, checked: &mut Checked) {
-        for watched in std::mem::take(&mut self.observers).into_values() {
-            self.close(watched);
+        for (name, watched) in std::mem::take(&mut self.observers) {
+            self.close(&name, watched);
         }
+        checked.hidden = self.done.hidden;
         checked.worst = self.done.worst;
         checked.outcomes = std::mem::take(&mut self.done.outcomes);
         checked.report.findings = std::mem::take(&mut self.done.report.findings);
@@ -507,6 +526,10 @@ fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bo
     let line = finding.frames.last().and_then(|&frame| lines.of(frame));
     let is_before = line.is_some_and(|line| line < hole) && finding.rule != "request-unanswered";
     finding.verdict == Verdict::Broken && needs_more && !is_before
+}
+
+fn rests_on_all_frames(finding: &Finding) -> bool {
+    finding.verdict == Verdict::Broken && !is_decided(finding.rule, Lost::FRAMES)
 }
 
 fn needs_more_than_its_frame(finding: &Finding) -> bool {
