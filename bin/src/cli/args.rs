@@ -336,6 +336,9 @@ pub(crate) struct ConvertArgs {
     /// The form to write
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) to: ConvertTo,
+    /// Write it also where the form cannot say what the log lacks, so that whoever reads it may blame the peers for that
+    #[arg(long)]
+    pub(crate) lossy: bool,
     /// Write over a file that is there already; never over the log itself
     #[arg(long)]
     pub(crate) force: bool,

@@ -167,15 +167,27 @@ impl Work<'_> {
                 .push(format!("{}: {more} could not be used", shown(name)));
         }
         if converted.frames == 0 {
-            self.errors
-                .iter()
-                .for_each(|error| remark(&format!("mcpsim: {error}")));
+            self.tell_errors();
             let message = "no line is a frame: there is nothing to convert";
+            return Err(Failure::new(format!("{}: {message}", shown(name))));
+        }
+        if !self.args.lossy && !converted.misleads.is_empty() {
+            self.tell_errors();
+            let why = converted.misleads.join("; ");
+            let message = format!(
+                "{why}; --to capture keeps what is known, --lossy writes this form all the same"
+            );
             return Err(Failure::new(format!("{}: {message}", shown(name))));
         }
         match out.into_inner() {
             Ok(out) => Ok((converted, out)),
             Err(error) => Err(self.cannot_write(error.error())),
+        }
+    }
+
+    fn tell_errors(&self) {
+        for error in &self.errors {
+            remark(&format!("mcpsim: {error}"));
         }
     }
 
@@ -206,9 +218,7 @@ impl Work<'_> {
             errors: self.errors.clone(),
             remarks: converted.remarks.clone(),
         };
-        for error in &self.errors {
-            remark(&format!("mcpsim: {error}"));
-        }
+        self.tell_errors();
         if self.args.format == Format::Text {
             remark(text(&report).trim_end());
         }
