@@ -814,3 +814,45 @@ fn heads_of_exchanges_are_judged() {
     assert_eq!(shown["text"], r#""accept":"*/*""#);
     assert_eq!(shown["from"], "client");
 }
+
+/// A recording that begins in the middle: what came before may explain an answer that looks like one too many, or an error without
+/// an id.
+#[test]
+fn what_came_before_the_recording_may_explain_it() {
+    let here = folder();
+    let broken = |capture: String| {
+        write(here.path(), "log", capture);
+        let report = mcpsim(here.path(), &["check", "--format", "json", "log"]).json();
+        let findings = report["files"][0]["findings"]
+            .as_array()
+            .expect("a list")
+            .clone();
+        let broken = findings
+            .into_iter()
+            .filter(|finding| finding["verdict"] == "broken");
+        broken
+            .map(|finding| finding["rule"].clone())
+            .collect::<Vec<_>>()
+    };
+    let call =
+        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+    let answer = captured(
+        "s2c",
+        r#"{"jsonrpc":"2.0","id":77,"result":{"content":[]}}"#,
+    );
+    assert!(broken(captured("c2s", call) + &answer + &answer).is_empty());
+    let ping = captured("c2s", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"}}"#;
+    let pong = captured("s2c", r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let log = ping + &captured("s2c", error) + &pong;
+    assert!(broken(log.clone()).is_empty());
+    // Seen from the beginning neither is explained.
+    assert_eq!(
+        broken(handshake() + &log.replace("\\\"id\\\":1,", "\\\"id\\\":9,")),
+        ["error-id-missing"]
+    );
+    assert_eq!(
+        broken(handshake() + &captured("c2s", call) + &answer + &answer),
+        ["duplicate-response"]
+    );
+}
