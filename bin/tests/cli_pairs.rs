@@ -236,14 +236,20 @@ fn an_id_that_is_used_again_is_answered_again() {
 /// One file begins later or ends earlier than the other one.
 #[test]
 fn a_file_that_lacks_a_part_accuses_nobody() {
-    let client = [
-        INITIALIZE.to_owned(),
-        INITIALIZED.to_owned(),
-        ping(1),
-        ping(2),
-        ping(3),
-    ];
-    let server = [WELCOME.to_owned(), pong(1), pong(2), pong(3)];
+    let call = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}"#;
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;
+    let called = r#"{"jsonrpc":"2.0","id":4,"result":{"content":[]}}"#;
+    let ask = r#"{"jsonrpc":"2.0","id":0,"method":"roots/list"}"#;
+    let roots = r#"{"jsonrpc":"2.0","id":0,"result":{"roots":[]}}"#;
+    let owned = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (ping, pong) = (ping(1), pong(1));
+    let client = owned(&[INITIALIZE, INITIALIZED, &ping, call, roots]);
+    let server = owned(&[WELCOME, &pong, progress, ask, called]);
     let stamped = |lines: &[String], first: u32| -> Vec<String> {
         let stamp = |nth: u32| format!("2026-03-04T09:15:{:02}.000Z", 2 * nth + first);
         lines

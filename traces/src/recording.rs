@@ -41,6 +41,12 @@ pub trait Recording {
         false
     }
 
+    /// The first frame, by its number, from which on only one side is recorded: what rests on more than those frames is not
+    /// certain then.
+    fn alone_from(&self) -> Option<u32> {
+        None
+    }
+
     /// How many lines gave nothing, neither a frame nor an event, as far as it was read; 0 too where frames go over several.
     fn passed_over(&self) -> u64 {
         0

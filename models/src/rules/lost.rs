@@ -91,6 +91,7 @@ const ACROSS_STREAMS: &[&str] = &[
     "invalid-cursor-error",
     "invalid-params-code",
     "log-invalid-level-error",
+    "log-needs-level",
     "mrtr-state-type",
     "page-invalid-cursor-error",
     "page-no-loop",

@@ -886,7 +886,8 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             Kind::Request => &mut asked,
             Kind::Result | Kind::Error => &mut answers,
             _ => {
-                if message.method == Method::Initialized {
+                // An array is sent by a revision that was agreed on.
+                if message.method == Method::Initialized || message.kind == Kind::Batch {
                     initialized.entry(one.whose).or_default().push(nth);
                 }
                 continue;

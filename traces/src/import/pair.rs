@@ -60,6 +60,9 @@ pub struct Pair<R> {
     is_unordered: bool,
     /// What the one answers may have been asked where the other one was not recorded.
     has_gaps: bool,
+    /// How many frames were handed on, and the first of them that stood behind the end of the other file.
+    handed_on: u32,
+    alone_from: Option<u32>,
     /// The line that was handed on last, and the side that it came from.
     last: Vec<u8>,
     number: u64,
@@ -335,6 +338,8 @@ impl<R: Read> Pair<R> {
             has_untimed: false,
             is_unordered: false,
             has_gaps: false,
+            handed_on: 0,
+            alone_from: None,
             last: vec![],
             number: 0,
         })
@@ -533,6 +538,16 @@ impl<R: Read> Pair<R> {
         side.coming
             .change(&ahead.told, |count| *count = count.saturating_sub(1));
         self.has_untimed |= ahead.time.is_none();
+        self.handed_on += 1;
+        let other = &self.sides[1 - at];
+        let is_alone = other.is_over && other.queue.is_empty();
+        if is_alone && !self.is_half && self.alone_from.is_none() {
+            self.alone_from = Some(self.handed_on);
+        }
+        let asks =
+            |piece: &Piece| matches!(piece, Piece::Asks { method, .. } if *method != Method::Ping);
+        // What the server waits for before it asks may stand behind the end of the other file.
+        self.has_gaps |= is_alone && at == 1 && !self.is_open && ahead.told.iter().any(asks);
         if at == 0 {
             if !std::mem::replace(&mut self.has_client_begun, true) {
                 self.is_from_start = ahead.handshake().is_some();
@@ -556,6 +571,14 @@ impl<R: Read> Pair<R> {
                 }
                 Piece::Opens => self.is_open |= at == 0,
                 Piece::Answers(id) => self.answer(at, *id, ahead.time),
+                Piece::Tells(token) => {
+                    let asker = &mut self.sides[1 - at];
+                    let is_known = asker.tokens.contains(token) || asker.tokens.len() >= IDS_MAX;
+                    let is_coming = |coming: &Coming| coming.tokens.contains_key(token);
+                    if !is_known && !asker.find(&mut self.scanner, is_coming) {
+                        self.stray(at, ahead.time);
+                    }
+                }
                 _ => {}
             }
         }
@@ -660,6 +683,10 @@ impl<R: Read> Recording for Pair<R> {
     fn has_gaps(&self) -> bool {
         let is_unanswered = self.handshake.is_some() && self.went_on;
         !self.is_half && (self.has_gaps || is_unanswered)
+    }
+
+    fn alone_from(&self) -> Option<u32> {
+        self.alone_from
     }
 
     fn remarks(&self) -> Vec<String> {

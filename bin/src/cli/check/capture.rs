@@ -102,6 +102,7 @@ pub(crate) fn judge_live(
     }
     sessions.lost = reader.lost();
     sessions.has_gaps = reader.has_gaps();
+    sessions.alone_from = reader.alone_from();
     sessions.finish(&mut checked);
     let report = &mut checked.report;
     report.format = reader.format().to_owned();
@@ -137,6 +138,8 @@ struct Sessions<'a> {
     hole: Option<u64>,
     /// Frames seem to be missing, and nobody knows where.
     has_gaps: bool,
+    /// From there on only one side was recorded.
+    alone_from: Option<FrameNo>,
     /// Where the log is still being written: how its time goes.
     clock: Option<Clock>,
     /// There: findings of sessions that are over, until they are told.
@@ -181,6 +184,7 @@ impl<'a> Sessions<'a> {
             lost: Lost::NOTHING,
             hole: None,
             has_gaps: false,
+            alone_from: None,
             clock: None,
             fresh: vec![],
         }
@@ -229,7 +233,8 @@ impl<'a> Sessions<'a> {
             .iter_mut()
             .filter(|finding| {
                 rests_on_the_whole(finding, self.hole, &self.lines)
-                    || self.has_gaps && rests_on_all_frames(finding)
+                    || (self.has_gaps || self.is_behind_the_end(finding))
+                        && rests_on_all_frames(finding)
                     || self.routes.is_blurred() && rests_on_others(finding)
             })
             .map(|finding| {
@@ -239,6 +244,16 @@ impl<'a> Sessions<'a> {
             .collect();
         findings.retain(|finding| is_decided(finding.rule, self.lost));
         doubtful
+    }
+
+    /// Whether what it is about came when the other side was not recorded any more. Who owes an answer for so long hangs.
+    fn is_behind_the_end(&self, finding: &Finding) -> bool {
+        let last = finding.frames.last();
+        let is_behind = self
+            .alone_from
+            .zip(last)
+            .is_some_and(|(from, last)| from <= *last);
+        is_behind && finding.rule != "request-unanswered"
     }
 
     /// That line could not be used.
