@@ -373,3 +373,106 @@ fn a_broken_configuration_has_its_place() {
         .ends(2)
         .says(&["none.toml"]);
 }
+
+/// A log that goes on after a restart has two sessions, whatever its form says of it: nothing of the first is held against the second.
+#[test]
+fn a_restart_begins_another_session() {
+    let dir = folder();
+    for name in [
+        "arrow-text.log",
+        "claude-desktop.log",
+        "claude-desktop-mid.log",
+        "claude-desktop-old.log",
+        "mcp-rec.jsonl",
+        "mcp-server-logger.log",
+        "mcp-vcr.ndjson",
+        "vscode-output.log",
+        "vscode-output-old.log",
+    ] {
+        let text = read(&logs().join(name));
+        write(dir.path(), name, [&text[..], &text[..]].concat());
+        let args = ["check", "--format", "json", name];
+        let report = mcpsim(dir.path(), &args).ends(0).json()["files"][0].take();
+        assert_eq!(list(&report["sessions"]).len(), 2, "{name}");
+        assert_eq!(found(&report), [""; 0], "{name}");
+        // Converted, they are still two.
+        let args = ["convert", name, "-o", "two.jsonl", "--to", "capture"];
+        mcpsim(dir.path(), &args).ends(0);
+        let args = ["check", "--format", "json", "two.jsonl"];
+        let report = mcpsim(dir.path(), &args).ends(0).json()["files"][0].take();
+        assert_eq!(list(&report["sessions"]).len(), 2, "{name}");
+        std::fs::remove_file(dir.path().join("two.jsonl")).expect("it is there");
+    }
+}
+
+/// Times of lines without a frame are times all the same: until then nothing came.
+#[test]
+fn a_log_that_goes_on_without_frames_waits() {
+    let dir = folder();
+    let at = |time: &str, text: &str| format!("2026-03-04 09:{time}.000 [{text}\n");
+    let waiting = "info] Waiting for server to respond to `initialize` request...";
+    let initialize = "debug] [editor -> server] {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
+        \"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"editor\",\"version\":\"1\"}}}";
+    let log = [
+        at("15:00", "info] Starting server garden"),
+        at("15:00", initialize),
+        at("15:05", waiting),
+        at("15:40", waiting),
+    ];
+    write(dir.path(), "vscode.log", log.concat());
+    let report = mcpsim(dir.path(), &["check", "--format", "json", "vscode.log"])
+        .ends(1)
+        .json()["files"][0]
+        .take();
+    assert_eq!(
+        found(&report),
+        ["request-unanswered server broken error [1]"]
+    );
+    assert_eq!(report["findings"][0]["line"], 2);
+    write(dir.path(), "vscode.log", log[..3].concat());
+    let report =
+        mcpsim(dir.path(), &["check", "--format", "json", "vscode.log"]).json()["files"][0].take();
+    assert_eq!(
+        found(&report),
+        ["request-unanswered server unsure error [1]"]
+    );
+}
+
+/// A line that was cut is left out, and said, in whatever form.
+#[test]
+fn a_cut_line_accuses_nobody() {
+    let dir = folder();
+    for name in [
+        "claude-desktop-mid.log",
+        "vscode-output-old.log",
+        "mcp-server-logger.log",
+        "arrow-text.log",
+        "mcpsnoop.jsonl",
+    ] {
+        let text = read(&logs().join(name));
+        let frames = last_frame(&text);
+        write(dir.path(), name, &text[..frames + 30]);
+        let report = mcpsim(dir.path(), &["check", "--format", "json", name])
+            .ends(0)
+            .json()["files"][0]
+            .take();
+        let remarks = report["remarks"].to_string();
+        assert!(
+            remarks.contains("is cut and was left out"),
+            "{name}: {remarks}"
+        );
+        let is_open =
+            |line: &String| line.starts_with("request-unanswered") && line.contains(" unsure ");
+        assert!(
+            found(&report).iter().all(is_open),
+            "{name}: {:?}",
+            found(&report)
+        );
+    }
+}
+
+/// Where the last frame is named as one.
+fn last_frame(text: &[u8]) -> usize {
+    let text = std::str::from_utf8(text).expect("text");
+    text.rfind("jsonrpc").expect("a frame")
+}

@@ -25,6 +25,8 @@ const LINES: [&str; 5] = [
     "stdio-stdout-noise",
     "stdio-truncated-at-exit",
 ];
+/// The same of a session with an error.
+const LINES_AT_ERROR: [&str; 1] = ["error-id-missing"];
 /// The same of a session whose client closed its side.
 const LINES_AT_EOF: [&str; 1] = ["stdio-server-exits-on-eof"];
 /// Rules that need times, in a session with pings and requests, and with log messages and progress as well.
@@ -64,7 +66,14 @@ const REAL: &[Real] = &[
         revision: Some("2025-06-18"),
         found: UNKNOWN_TOOL,
         lost: &["raw text", "time", "lines that are no frames"],
-        open: Ok(&[&RAW, &TIMES, &TIMES_OF_FLOODS, &LINES, &LINES_AT_EOF]),
+        open: Ok(&[
+            &RAW,
+            &TIMES,
+            &TIMES_OF_FLOODS,
+            &LINES,
+            &LINES_AT_ERROR,
+            &LINES_AT_EOF,
+        ]),
     },
     Real {
         log: &["mcp-rec-real.jsonl"],
@@ -73,7 +82,7 @@ const REAL: &[Real] = &[
         revision: Some("2025-06-18"),
         found: UNKNOWN_TOOL,
         lost: &["raw text", "lines that are no frames"],
-        open: Ok(&[&RAW, &LINES]),
+        open: Ok(&[&RAW, &LINES, &LINES_AT_ERROR]),
     },
     Real {
         log: &["mcp-vcr-real.ndjson"],
@@ -82,7 +91,7 @@ const REAL: &[Real] = &[
         revision: Some("2025-06-18"),
         found: UNKNOWN_TOOL,
         lost: &["raw text", "lines that are no frames"],
-        open: Ok(&[&RAW, &LINES]),
+        open: Ok(&[&RAW, &LINES, &LINES_AT_ERROR]),
     },
     Real {
         log: &["mcp-vcr-real.yaml"],
@@ -91,7 +100,7 @@ const REAL: &[Real] = &[
         revision: Some("2025-06-18"),
         found: UNKNOWN_TOOL,
         lost: &["raw text", "lines that are no frames"],
-        open: Ok(&[&RAW, &LINES]),
+        open: Ok(&[&RAW, &LINES, &LINES_AT_ERROR]),
     },
     Real {
         log: &["mcp-snoop-real.log"],
@@ -100,7 +109,7 @@ const REAL: &[Real] = &[
         revision: Some("2025-06-18"),
         found: UNKNOWN_TOOL,
         lost: &["raw text", "lines that are no frames"],
-        open: Ok(&[&RAW, &LINES]),
+        open: Ok(&[&RAW, &LINES, &LINES_AT_ERROR]),
     },
     // Values are replaced where they looked private: neither a name nor a result is what it was.
     Real {
@@ -158,7 +167,7 @@ const REAL: &[Real] = &[
         revision: Some("2025-11-25"),
         found: &[],
         lost: &["raw text", "time", "lines that are no frames"],
-        open: Ok(&[&RAW, &TIMES]),
+        open: Ok(&[&RAW, &TIMES, &LINES_AT_ERROR]),
     },
     // No heads, and messages as Python shows them.
     Real {
@@ -168,7 +177,7 @@ const REAL: &[Real] = &[
         revision: Some("2025-11-25"),
         found: &[],
         lost: &["raw text", "lines that are no frames", "HTTP"],
-        open: Ok(&[&RAW]),
+        open: Ok(&[&RAW, &LINES_AT_ERROR]),
     },
     // The same calls through supergateway, which has the server on a pipe: here its change of the list of tools is in the log as
     // well. All is answered when the server's program ends.

@@ -3,10 +3,8 @@
 
 use std::io::Read;
 
-use crate::capture::{CaptureLine, Opening};
 use crate::file::json::{Read as Reading, Wrong};
-use crate::file::reader::too_long;
-use crate::lines::{Line, LineReader, ReadError};
+use crate::lines::{LineReader, ReadError};
 use crate::lost::Lost;
 use crate::recording::Recording;
 
@@ -21,6 +19,8 @@ mod http_sessions;
 mod inspector_network;
 mod inspector_protocol;
 mod json_lines;
+mod line_log;
+mod mark;
 mod mcp_cassette;
 mod mcp_debugger;
 mod mcp_rec;
@@ -34,8 +34,10 @@ pub mod pair;
 pub mod pattern;
 mod python;
 mod python_http;
+mod quoting;
 mod refused;
 mod sender;
+mod shortened;
 mod snoop_text;
 mod sse;
 mod strace;
@@ -45,7 +47,8 @@ pub(crate) mod time;
 mod vscode;
 mod whole;
 
-use entry::{Entries, Entry};
+use line_log::{Form, log};
+use quoting::Quoting;
 
 /// A form of log.
 #[derive(Clone, Copy, Debug)]
@@ -131,22 +134,27 @@ pub const FORMATS: &[Format] = &[
 /// So much of a file is looked at to tell what it is.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
+/// So much may a program write before its first frame.
+pub(crate) const CHATTER_BYTES: usize = 8 << 20;
+
 /// The beginning of a file.
 pub(crate) struct Head<'a> {
     /// Its first bytes, without a byte order mark.
     pub(crate) bytes: &'a [u8],
-    /// Its first lines, without their ends; the last may be cut.
+    /// Its first lines, without their ends and without what others put before each; the last may be cut.
     pub(crate) lines: Vec<&'a [u8]>,
 }
 
 impl<'a> Head<'a> {
     pub(crate) fn of(bytes: &'a [u8]) -> Head<'a> {
+        let quoting = Quoting::of(bytes);
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         let lines = bytes.split(|byte| *byte == b'\n');
         Head {
             bytes,
             lines: lines
                 .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+                .map(|line| &line[quoting.skip(line)..])
                 .collect(),
         }
     }
@@ -184,17 +192,17 @@ impl Format {
         &'static self,
         lines: LineReader<R>,
     ) -> Result<Box<dyn Recording>, ReadError> {
-        Ok(match self.kind {
-            Kind::ClaudeCode => claude_code::open(self, lines)?,
+        match self.kind {
+            Kind::ClaudeCode => claude_code::open(self, lines),
             Kind::ClaudeDesktop => log(self, lines, claude_desktop::Form::default()),
             Kind::VsCode => log(self, lines, vscode::Form),
             Kind::McpTrace => log(self, lines, mcp_trace::Form::default()),
             Kind::Mcpsnoop => log(self, lines, mcpsnoop::Form::default()),
             Kind::Tags => log(self, lines, tags::Form),
-            Kind::Har => whole::open(self, lines, har::plan)?,
-            Kind::McpCassette => whole::open(self, lines, mcp_cassette::plan)?,
-            Kind::InspectorNetwork => whole::open(self, lines, inspector_network::plan)?,
-            Kind::InspectorProtocol => whole::open(self, lines, inspector_protocol::plan)?,
+            Kind::Har => whole::open(self, lines, har::plan),
+            Kind::McpCassette => whole::open(self, lines, mcp_cassette::plan),
+            Kind::InspectorNetwork => whole::open(self, lines, inspector_network::plan),
+            Kind::InspectorProtocol => whole::open(self, lines, inspector_protocol::plan),
             Kind::Supergateway => log(self, lines, supergateway::Form::default()),
             Kind::Strace => log(self, lines, strace::Form::default()),
             Kind::McpRec => log(self, lines, mcp_rec::Form::default()),
@@ -205,7 +213,12 @@ impl Format {
             Kind::PythonHttp => log(self, lines, python_http::Form::default()),
             Kind::Arrow => {
                 let mut lines = lines;
-                let form = arrow::Form::new(lines.peek(HEAD_BYTES)?);
+                // Its first frames may come late.
+                let head_bytes = match arrow::has_frames(lines.peek(HEAD_BYTES)?) {
+                    true => HEAD_BYTES,
+                    false => CHATTER_BYTES,
+                };
+                let form = arrow::Form::new(lines.peek(head_bytes)?)?;
                 log(self, lines, form)
             }
             Kind::Bare => log(self, lines, bare::Form::default()),
@@ -214,9 +227,9 @@ impl Format {
                     "this is {}, which cannot be checked: {}",
                     self.what, self.hint
                 );
-                return Err(Wrong::new(0, message).on(1).into());
+                Err(Wrong::new(0, message).on(1).into())
             }
-        })
+        }
     }
 }
 
@@ -249,154 +262,4 @@ fn starts_initialize(text: &[u8]) -> bool {
         let before = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
         before.is_some_and(|before| before.ends_with(b"\"method\""))
     })
-}
-
-fn log<R: Read + 'static, F: Form + 'static>(
-    format: &'static Format,
-    lines: LineReader<R>,
-    form: F,
-) -> Box<dyn Recording> {
-    Box::new(LineLog {
-        format,
-        lines,
-        form,
-        entries: Entries::new(),
-        passed_over: 0,
-        is_over: false,
-    })
-}
-
-/// How one form of log is read, line by line.
-trait Form {
-    /// Takes the line that comes next; what it tells goes into `out`. Lines that tell nothing are passed over.
-    ///
-    /// # Errors
-    /// A line that has to tell something and cannot be read.
-    fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()>;
-
-    /// The log is over: whatever was still waiting.
-    ///
-    /// # Errors
-    /// Nothing that can be judged was in all of it.
-    fn end(&mut self, _out: &mut Entries) -> Reading<()> {
-        Ok(())
-    }
-
-    /// Texts that were decoded, for entries that point into them.
-    fn kept(&self) -> &[u8] {
-        &[]
-    }
-
-    /// Whether a line is a thing of its own: a frame does not go over several.
-    fn is_by_line(&self) -> bool {
-        true
-    }
-
-    /// What the observer's place is, where the form tells.
-    fn opening(&self) -> Opening {
-        Opening::default()
-    }
-
-    /// What it lost beside what the form always loses.
-    fn lost(&self) -> Lost {
-        Lost::NOTHING
-    }
-
-    /// What was guessed.
-    fn guessed(&self) -> Vec<String> {
-        vec![]
-    }
-
-    /// What else to say of it.
-    fn remarks(&self) -> Vec<String> {
-        vec![]
-    }
-}
-
-/// A log of lines.
-struct LineLog<R, F> {
-    format: &'static Format,
-    lines: LineReader<R>,
-    form: F,
-    entries: Entries,
-    /// Lines that gave nothing.
-    passed_over: u64,
-    is_over: bool,
-}
-
-impl<R: Read, F: Form> LineLog<R, F> {
-    /// The next entry: of the line at hand, or of one that follows.
-    fn next(&mut self) -> Result<Option<Entry>, ReadError> {
-        loop {
-            if let Some(entry) = self.entries.pop_front() {
-                return Ok(Some(entry));
-            }
-            if self.is_over {
-                return Ok(None);
-            }
-            let Some(line) = self.lines.next_filled()? else {
-                self.is_over = true;
-                self.form
-                    .end(&mut self.entries)
-                    .map_err(|wrong| wrong.on(1))?;
-                continue;
-            };
-            if line.too_long {
-                return Err(too_long(&line).into());
-            }
-            self.form
-                .line(&line, &mut self.entries)
-                .map_err(|wrong| wrong.on(line.number))?;
-            self.passed_over += u64::from(self.entries.is_empty());
-        }
-    }
-}
-
-impl<R: Read, F: Form> Recording for LineLog<R, F> {
-    fn format(&self) -> &'static str {
-        self.format.name
-    }
-
-    fn opening(&self) -> Opening {
-        self.form.opening()
-    }
-
-    fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
-        let Some(entry) = self.next()? else {
-            return Ok(None);
-        };
-        let number = self.lines.number();
-        Ok(Some(entry.hand_on(
-            self.lines.last(),
-            number,
-            self.form.kept(),
-        )))
-    }
-
-    fn line_number(&self) -> u64 {
-        self.lines.number()
-    }
-
-    fn is_cut(&self) -> bool {
-        false
-    }
-
-    fn lost(&self) -> Lost {
-        self.format.lost | self.form.lost()
-    }
-
-    fn guessed(&self) -> Vec<String> {
-        self.form.guessed()
-    }
-
-    fn passed_over(&self) -> u64 {
-        match self.form.is_by_line() {
-            true => self.passed_over,
-            false => 0,
-        }
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.form.remarks()
-    }
 }

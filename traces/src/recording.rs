@@ -25,6 +25,11 @@ pub trait Recording {
     /// Whether the file stopped in the middle of its last line, which was left out.
     fn is_cut(&self) -> bool;
 
+    /// The time of the last line that gave neither a frame nor an event: until then nothing else came.
+    fn last_ms(&self) -> Option<u64> {
+        None
+    }
+
     /// What it does not have, as far as it was read.
     fn lost(&self) -> Lost {
         Lost::NOTHING

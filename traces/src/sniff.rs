@@ -5,7 +5,7 @@ use std::io;
 use crate::capture::CaptureReader;
 use crate::file::TraceReader;
 use crate::file::json::{Wrong, quoted};
-use crate::import::{HEAD_BYTES, recognise};
+use crate::import::{CHATTER_BYTES, HEAD_BYTES, recognise};
 use crate::lines::{Line, LineReader, ReadError};
 use crate::observed::ObservedTrace;
 use crate::recording::Recording;
@@ -35,7 +35,11 @@ impl<R: io::Read + 'static> Log<R> {
     /// What was seen instead, and what is accepted.
     pub fn open(input: R) -> Result<Log<R>, ReadError> {
         let mut lines = LineReader::new(input);
-        if let Some(format) = recognise(lines.peek(HEAD_BYTES)?) {
+        let mut format = recognise(lines.peek(HEAD_BYTES)?);
+        if format.is_none() && is_chatter(lines.peek(HEAD_BYTES)?) {
+            format = recognise(lines.peek(CHATTER_BYTES)?);
+        }
+        if let Some(format) = format {
             return Ok(Log::Import(format.open(lines)?));
         }
         let format = loop {
@@ -80,6 +84,13 @@ impl<R: io::Read> Log<R> {
             Log::Import(recording) => recording.format(),
         }
     }
+}
+
+/// Whether a long text begins so that is no JSON: what it is may show later.
+fn is_chatter(beginning: &[u8]) -> bool {
+    let text = beginning.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(beginning);
+    let first = text.trim_ascii_start().first();
+    beginning.len() >= HEAD_BYTES && !matches!(first, Some(b'{')) && !text.contains(&0)
 }
 
 /// What is accepted, for messages.

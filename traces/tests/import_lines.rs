@@ -4,16 +4,19 @@ use std::fs;
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use mcpsim_traces::capture::{CaptureWhat, EventKind};
+use mcpsim_traces::capture::EventKind;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::import::pattern::Pattern;
 use mcpsim_traces::import::{FORMATS, recognise};
-use mcpsim_traces::lines::{LineReader, ReadError};
+use mcpsim_traces::lines::LineReader;
 use mcpsim_traces::lost::Lost;
-use mcpsim_traces::recording::Recording;
 use mcpsim_traces::sniff::Log;
 use proptest::prelude::*;
 use serde_json::Value;
+
+mod logs_read;
+
+use logs_read::{All, garden, read, refusal, sample};
 
 /// Every sample, and the form that it has.
 const SAMPLES: &[(&str, Option<&str>)] = &[
@@ -58,115 +61,6 @@ const SAMPLES: &[(&str, Option<&str>)] = &[
     ("vscode-output-old.log", Some("vscode")),
     ("vscode-output.log", Some("vscode")),
 ];
-
-fn sample(name: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
-    fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-/// A frame as it was read.
-#[derive(Clone, PartialEq, Debug)]
-struct Frame {
-    from: Role,
-    text: String,
-    t_ms: Option<u64>,
-    session: Option<String>,
-    line: u64,
-    has_eol: bool,
-    cut_from_bytes: Option<u64>,
-    /// Where its first byte stands.
-    column: u64,
-}
-
-/// All of a recording.
-#[derive(Clone, PartialEq, Debug, Default)]
-struct All {
-    frames: Vec<Frame>,
-    events: Vec<(EventKind, Option<Role>, Option<i64>)>,
-    errors: Vec<String>,
-    lost: Lost,
-    guessed: Vec<String>,
-    remarks: Vec<String>,
-}
-
-impl All {
-    fn of(mut recording: Box<dyn Recording>) -> All {
-        let mut all = All::default();
-        loop {
-            let line = match recording.next_line() {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
-                Err(ReadError::Input(error)) => {
-                    all.errors.push(error.to_string());
-                    continue;
-                }
-                Err(error) => panic!("{error}"),
-            };
-            match line.what {
-                CaptureWhat::Frame(frame) => all.frames.push(Frame {
-                    from: frame.from,
-                    text: String::from_utf8_lossy(frame.raw).into_owned(),
-                    t_ms: line.t_ms,
-                    session: line.session.map(|session| session.into_owned()),
-                    line: line.line,
-                    has_eol: frame.has_eol,
-                    cut_from_bytes: frame.cut_from_bytes,
-                    column: line.origin.map_or(0, |origin| origin.place(frame.raw, 0).1),
-                }),
-                CaptureWhat::Event(event) => {
-                    all.events.push((event.kind, event.by, event.status));
-                }
-                CaptureWhat::Http(_) => {}
-            }
-        }
-        all.lost = recording.lost();
-        all.guessed = recording.guessed();
-        all.remarks = recording.remarks();
-        all
-    }
-
-    fn counts(&self) -> [usize; 2] {
-        let of = |role| {
-            self.frames
-                .iter()
-                .filter(|frame| frame.from == role)
-                .count()
-        };
-        [of(Role::Client), of(Role::Server)]
-    }
-
-    fn texts(&self) -> Vec<&str> {
-        self.frames
-            .iter()
-            .map(|frame| frame.text.as_str())
-            .collect()
-    }
-}
-
-#[track_caller]
-fn read(text: impl AsRef<[u8]>) -> All {
-    match Log::open(Cursor::new(text.as_ref().to_vec())) {
-        Ok(Log::Import(recording)) => All::of(recording),
-        Ok(other) => panic!("read as {}", other.format()),
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn refusal(text: &[u8]) -> String {
-    match Log::open(Cursor::new(text.to_vec())) {
-        Ok(other) => panic!("read as {}", other.format()),
-        Err(error) => error.to_string(),
-    }
-}
-
-/// The session that every made-up sample holds, and from when on.
-fn garden() -> Vec<(Role, String)> {
-    let frames = String::from_utf8(sample("bare.ndjson")).expect("text");
-    let from = [0, 1, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1];
-    let roles = from.map(|side| [Role::Client, Role::Server][side]);
-    let lines = frames.lines().map(str::to_owned);
-    roles.into_iter().zip(lines).collect()
-}
 
 const BEGIN_MS: u64 = 1_772_615_700_000;
 /// When the frames of the garden's session passed, from its beginning on.
@@ -787,21 +681,6 @@ fn python_without_answers_says_so() {
     let all = read(&broken);
     assert_eq!(all.frames.len(), 12);
     assert!(all.errors[0].starts_with("6:132: "), "{:?}", all.errors);
-}
-
-#[test]
-fn lines_that_are_cut_are_errors_with_their_place() {
-    for name in ["mcp-rec.jsonl", "mcp-vcr.ndjson"] {
-        let text = sample(name);
-        let all = read(&text[..text.len() - 12]);
-        assert_eq!((all.frames.len(), all.errors.len()), (12, 1), "{name}");
-        let line = if name == "mcp-rec.jsonl" {
-            "13:"
-        } else {
-            "14:"
-        };
-        assert!(all.errors[0].starts_with(line), "{:?}", all.errors);
-    }
 }
 
 proptest! {

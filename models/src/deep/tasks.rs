@@ -417,7 +417,7 @@ impl Poll {
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         encoder.word(self.interval as u64);
-        encoder.word(u64::from(self.at_ms) << 1 | u64::from(self.is_news));
+        encoder.word(self.at_ms << 1 | u64::from(self.is_news));
     }
 }
 

@@ -281,7 +281,7 @@ impl Tasks {
             encoder.key(run.id);
             encoder.key(run.request);
             encoder.key(run.token);
-            encoder.word(u64::from(run.born_ms) << 1 | u64::from(run.is_cancelled));
+            encoder.word(run.born_ms << 1 | u64::from(run.is_cancelled));
             encoder.word(match run.ttl {
                 Ttl::Unknown => u64::MAX,
                 Ttl::Unlimited => u64::MAX - 1,

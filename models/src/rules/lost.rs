@@ -192,6 +192,8 @@ pub fn needed(rule: &Rule, lost: Lost) -> Lost {
     let is_of_lines = rule.category == Category::TransportStdio
         || rule.needs == Needs::Transport && rule.category == Category::Envelope;
     needs(Lost::RAW, is_of(OF_BYTES));
+    // A line of the client that was no frame may be what the error answers.
+    let is_of_lines = is_of_lines || rule.id == "error-id-missing";
     needs(Lost::LINES, is_of_lines);
     needs(Lost::TIME, is_of(OF_TIME));
     // A line is judged by itself, or by those before it on its side.

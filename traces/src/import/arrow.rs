@@ -1,13 +1,19 @@
 //! Logs that people write for themselves: a time perhaps, something that tells a direction, and the frame:
 //! `TIME --> {…}`, `[CLIENT -> SERVER] {…}`, `[OUT] {…}`, `Server: {…}`. Which way a bare arrow goes is concluded.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::entry::{Entries, Entry, Text};
+use super::mark::{Mark, last_mark};
 use super::sender::only_sender;
 use super::time::{DayClock, clock, stamp};
 use super::{Head, Kind, Lost, Reading};
 use crate::classify::classify;
 use crate::event::Role;
-use crate::lines::Line;
+use crate::file::json::Wrong;
+use crate::key::Key;
+use crate::lines::{InputError, Line};
+use crate::message::{Kind as MessageKind, Method};
 use crate::scan::Scanner;
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -17,103 +23,25 @@ pub(super) const FORMAT: super::Format = super::Format {
     lost: Lost::LINES,
     hint: "where it is read wrongly, say with --pattern how its lines look",
     is_read: true,
-    recognises: |head| {
-        head.any(|line| {
-            let is_frame = |at: usize| memchr::memmem::find(&line[at..], b"\"jsonrpc\"").is_some();
-            marked(line).is_some_and(|marked| is_frame(marked.at))
-        })
-    },
+    recognises: |head| head.any(has_frame),
     kind: Kind::Arrow,
 };
 
-/// What stands before a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mark {
-    /// It names who sent the frame.
-    From(Role),
-    /// Away from whoever wrote the log.
-    Out,
-    /// Towards whoever wrote the log.
-    In,
+fn has_frame(line: &[u8]) -> bool {
+    let is_frame = |at: usize| memchr::memmem::find(&line[at..], b"\"jsonrpc\"").is_some();
+    marked(line).is_some_and(|marked| is_frame(marked.at))
 }
 
-/// Marks that say nothing of sides; longer ones before those that they end with.
-const ARROWS: [(&str, Mark); 22] = [
-    ("-->", Mark::Out),
-    ("<--", Mark::In),
-    ("==>", Mark::Out),
-    ("<==", Mark::In),
-    (">>>", Mark::Out),
-    ("<<<", Mark::In),
-    ("->", Mark::Out),
-    ("<-", Mark::In),
-    ("=>", Mark::Out),
-    ("<=", Mark::In),
-    (">>", Mark::Out),
-    ("<<", Mark::In),
-    ("→", Mark::Out),
-    ("←", Mark::In),
-    ("out", Mark::Out),
-    ("in", Mark::In),
-    ("outgoing", Mark::Out),
-    ("incoming", Mark::In),
-    ("sent", Mark::Out),
-    ("received", Mark::In),
-    ("send", Mark::Out),
-    ("recv", Mark::In),
-];
-
-/// What the text says of the direction: a word, an arrow, or two names with an arrow between them.
-pub(super) fn mark(text: &str) -> Option<Mark> {
-    let text = text
-        .trim()
-        .trim_matches(['[', ']', '(', ')', ':', '|', ' ']);
-    let text = text.to_ascii_lowercase();
-    if let Some(mark) = sides(&text) {
-        return Some(mark);
-    }
-    let same = |(word, _): &&(&str, Mark)| text == *word;
-    ARROWS.iter().find(same).map(|(_, mark)| *mark)
-}
-
-/// One name, or two with an arrow or a word between them.
-fn sides(text: &str) -> Option<Mark> {
-    if let Some(role) = side(text) {
-        return Some(Mark::From(role));
-    }
-    let (left, behind) = match () {
-        () if text.starts_with("from ") => return side(&text[5..]).map(Mark::From),
-        () if text.starts_with("to ") => return side(&text[3..]).map(|to| Mark::From(to.other())),
-        () => {
-            let end = text.find(|letter: char| !letter.is_ascii_alphabetic())?;
-            (side(&text[..end])?, &text[end..])
-        }
-    };
-    let between = behind.trim_start();
-    let arrows = ["-->", "->", "==>", "=>", ">>", ">", "→", "to ", "2"];
-    let back = ["<--", "<-", "<==", "<=", "<<", "<", "←", "from "];
-    let right = |list: &[&str]| {
-        let mut rest = list.iter().filter_map(|arrow| between.strip_prefix(arrow));
-        rest.find_map(|rest| side(rest.trim()))
-    };
-    if right(&arrows).is_some_and(|to| to != left) {
-        return Some(Mark::From(left));
-    }
-    let from = right(&back).filter(|from| *from != left)?;
-    Some(Mark::From(from))
-}
-
-fn side(name: &str) -> Option<Role> {
-    match name {
-        "client" | "c2s" | "host" | "stdin" | "c" => Some(Role::Client),
-        "server" | "s2c" | "stdout" | "s" => Some(Role::Server),
-        _ => None,
-    }
+/// Whether a log that begins so has shown a frame.
+pub(super) fn has_frames(beginning: &[u8]) -> bool {
+    Head::of(beginning).any(has_frame)
 }
 
 /// A line with a mark and a frame.
 struct Marked {
     mark: Mark,
+    /// What else stands before the frame: the server's name, or a level, a thread.
+    label: String,
     /// When, where it says.
     time: Time,
     /// Where the frame begins.
@@ -159,25 +87,13 @@ fn marked(line: &[u8]) -> Option<Marked> {
         .ok()?
         .trim_start_matches(']')
         .trim();
-    let mark = last_mark(rest)?;
-    Some(Marked { mark, time, at })
-}
-
-/// The mark that the text ends with: behind a level, say, or the name of a logger.
-fn last_mark(text: &str) -> Option<Mark> {
-    if let Some(mark) = mark(text) {
-        return Some(mark);
-    }
-    let body = text.trim_end_matches([':', ' ', '|']);
-    if body.ends_with(']') {
-        let open = body.rfind('[')?;
-        return mark(&body[open..]);
-    }
-    // The last word alone, or the last three of `client -> server`.
-    let words: Vec<&str> = body.split_whitespace().collect();
-    let last = |count: usize| words.get(words.len().checked_sub(count)?..);
-    let three = last(3).and_then(|words| sides(&words.join(" ").to_ascii_lowercase()));
-    three.or_else(|| last(1).and_then(|words| mark(words.first()?)))
+    let (mark, label) = last_mark(rest)?;
+    Some(Marked {
+        mark,
+        label,
+        time,
+        at,
+    })
 }
 
 /// Which side the marks are told from, and whether that was concluded from a frame.
@@ -230,37 +146,165 @@ impl Standpoint {
     }
 }
 
+/// What the beginning of a log tells of all of it.
+struct Beginning {
+    standpoint: Standpoint,
+    /// Labels that have a handshake of their own each, with its answer: they name servers.
+    servers: BTreeSet<String>,
+}
+
+impl Beginning {
+    /// # Errors
+    /// The marks cannot mean what they say: what is wrong with them, and in which line.
+    fn of(head: &Head<'_>) -> Result<Beginning, (u64, String)> {
+        let lines = head.lines.iter().zip(1..);
+        let mut scanner = Scanner::new();
+        let frames: Vec<_> = lines
+            .clone()
+            .filter_map(|(line, number)| {
+                let marked = marked(line).filter(|marked| is_frame(&line[marked.at..]))?;
+                let text = line[marked.at..].trim_ascii_end();
+                let end = scanner.value(text, 0).unwrap_or(text.len());
+                Some((number, &text[..end], marked))
+            })
+            .collect();
+        let marks = frames.iter().map(|(_, text, marked)| (marked.mark, *text));
+        let standpoint = Standpoint::of(marks);
+        let mut sides = [0u32; 2];
+        // Whose handshake it is, and the labels that have both halves of one.
+        let mut asked: BTreeMap<&str, Key> = BTreeMap::new();
+        let mut servers = BTreeSet::new();
+        let mut wrong = None;
+        let mut answers_itself = false;
+        for (number, text, marked) in &frames {
+            let role = standpoint.role(marked.mark);
+            let message = classify(text, &mut scanner).message;
+            sides[role as usize] += 1;
+            let is_handshake =
+                message.kind == MessageKind::Request && message.method == Method::Initialize;
+            match role {
+                Role::Client if is_handshake => {
+                    asked.entry(&marked.label).or_insert(message.id);
+                }
+                Role::Server if is_handshake => wrong = wrong.or(Some(*number)),
+                Role::Server if asked.get(marked.label.as_str()) == Some(&message.id) => {
+                    servers.insert(marked.label.clone());
+                }
+                _ => {}
+            }
+            // Ids tell nothing: both sides may use the same.
+            answers_itself |= message.kind == MessageKind::Result
+                && asked.get(marked.label.as_str()) == Some(&message.id)
+                && role == Role::Client
+                && memchr::memmem::find(text, b"\"protocolVersion\"").is_some();
+        }
+        if let (Some(number), true) = (wrong, asked.is_empty()) {
+            let message = "what stands before this frame says that the server sent it, and only a client sends initialize";
+            return Err((number, message.to_owned()));
+        }
+        let unmarked = lines.filter(|(line, _)| is_unmarked(line));
+        let silent = sides.iter().position(|count| *count == 0);
+        if let (Some(silent), Some((number, ..))) = (silent, frames.first()) {
+            let heard = if silent == Role::Client as usize {
+                Role::Server
+            } else {
+                Role::Client
+            };
+            let mut unmarked = unmarked;
+            if let Some((_, number)) = unmarked.next() {
+                let message =
+                    "nothing that is known stands before this frame and tells who sent it";
+                return Err((number, message.to_owned()));
+            }
+            if answers_itself {
+                let message = format!(
+                    "what stands before the frames says that all of them are the {}'s, initialize and its answer",
+                    heard.as_str()
+                );
+                return Err((*number, message));
+            }
+        }
+        if servers.len() < 2 {
+            servers.clear();
+        }
+        Ok(Beginning {
+            standpoint,
+            servers,
+        })
+    }
+}
+
 pub(super) struct Form {
     standpoint: Standpoint,
+    servers: BTreeSet<String>,
     clock: DayClock,
+    scanner: Scanner,
     is_guessed: bool,
     untimed: bool,
+    frames: u64,
+    /// Frames without anything before them that tells a direction.
+    unmarked: u64,
+    /// Frames with something of the logger's behind them.
+    tailed: u64,
     /// Lines without a frame.
     others: u64,
 }
 
+/// What to do where marks are not understood.
+const SAY_IT: &str = "say with --pattern how the lines look, as in --pattern '^(?:(?<c2s>sent)|(?<s2c>got)): (?<frame>\\{.*)'";
+
 impl Form {
     /// Reads a log that begins so.
-    pub(super) fn new(beginning: &[u8]) -> Form {
+    ///
+    /// # Errors
+    /// Its marks cannot mean what they say.
+    pub(super) fn new(beginning: &[u8]) -> Result<Form, InputError> {
         let head = Head::of(beginning);
-        let lines = head.lines.iter();
-        let frames = lines.filter_map(|line| {
-            let marked = marked(line)?;
-            Some((marked.mark, line[marked.at..].trim_ascii_end()))
-        });
-        Form {
-            standpoint: Standpoint::of(frames),
+        let Beginning {
+            standpoint,
+            servers,
+        } = Beginning::of(&head)
+            .map_err(|(line, message)| Wrong::new(0, format!("{message}; {SAY_IT}")).on(line))?;
+        Ok(Form {
+            standpoint,
+            servers,
             clock: DayClock::default(),
+            scanner: Scanner::new(),
             is_guessed: false,
             untimed: false,
+            frames: 0,
+            unmarked: 0,
+            tailed: 0,
             others: 0,
+        })
+    }
+
+    /// Where the frame ends that begins there: what a logger writes behind it is none of it. Two frames on one line stay what they
+    /// are.
+    fn end(&mut self, line: &[u8], at: usize) -> usize {
+        let text = line[at..].trim_ascii_end();
+        let whole = at + text.len();
+        if matches!(text.last(), Some(b'}' | b']')) && memchr::memmem::find(text, b"} ").is_none() {
+            return whole;
         }
+        let Ok(end) = self.scanner.value(text, 0) else {
+            return whole;
+        };
+        let tail = text[end..].trim_ascii_start();
+        let is_another = matches!(tail.first(), Some(b'{' | b'[')) && is_frame(tail);
+        if tail.is_empty() || is_another {
+            return whole;
+        }
+        self.tailed += 1;
+        at + end
     }
 }
 
 impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
-        let Some(marked) = marked(line.bytes) else {
+        let Some(marked) = marked(line.bytes).filter(|marked| is_frame(&line.bytes[marked.at..]))
+        else {
+            self.unmarked += u64::from(is_unmarked(line.bytes));
             self.others += 1;
             return Ok(());
         };
@@ -269,34 +313,81 @@ impl super::Form for Form {
             Time::Point(ms) => Some(ms),
             Time::OfDay(ms) => Some(self.clock.at(ms)),
         };
+        self.frames += 1;
         self.untimed |= t_ms.is_none();
         self.is_guessed |= !matches!(marked.mark, Mark::From(_));
-        let end = marked.at + line.bytes[marked.at..].trim_ascii_end().len();
+        let end = self.end(line.bytes, marked.at);
         let role = self.standpoint.role(marked.mark);
-        out.push_back(Entry::frame(role, t_ms, Text::Here(marked.at..end)));
+        let entry = Entry::frame(role, t_ms, Text::Here(marked.at..end));
+        let server = self.servers.contains(&marked.label);
+        out.push_back(entry.in_session(server.then_some(marked.label)));
         Ok(())
     }
 
     fn lost(&self) -> Lost {
-        match self.untimed {
-            true => Lost::TIME,
-            false => Lost::NOTHING,
+        let mut lost = Lost::NOTHING;
+        if self.untimed {
+            lost |= Lost::TIME;
         }
+        // A few are quoted by messages about them.
+        if self.unmarked > self.frames / 4 {
+            lost |= Lost::FRAMES;
+        }
+        lost
     }
 
     fn guessed(&self) -> Vec<String> {
-        match self.is_guessed {
-            true => vec![self.standpoint.guessed()],
-            false => vec![],
+        let mut guessed = vec![];
+        if self.is_guessed {
+            guessed.push(self.standpoint.guessed());
         }
+        if !self.servers.is_empty() {
+            guessed.push(
+                "servers: by what stands before the arrow, where each has a handshake of its own"
+                    .to_owned(),
+            );
+        }
+        guessed
     }
 
     fn remarks(&self) -> Vec<String> {
-        match self.others {
-            0 => vec![],
-            others => vec![super::passed_over(others)],
+        let mut remarks = vec![];
+        if self.tailed > 0 {
+            remarks.push(format!(
+                "what the logger wrote behind {} was left out",
+                super::several(self.tailed, "frame", "frames")
+            ));
         }
+        if self.unmarked > 0 {
+            remarks.push(format!(
+                "{} nothing known before it that tells who sent it, and was passed over",
+                super::several(self.unmarked, "frame has", "frames have each")
+            ));
+        }
+        if self.others > 0 {
+            remarks.push(super::passed_over(self.others));
+        }
+        remarks
     }
+}
+
+/// Whether an object or an array may be a frame: it has a member that only frames have.
+fn is_frame(text: &[u8]) -> bool {
+    let names: [&[u8]; 4] = [b"\"jsonrpc\"", b"\"method\"", b"\"result\"", b"\"error\""];
+    let mut names = names.iter();
+    names.any(|name| memchr::memmem::find(text, name).is_some())
+}
+
+/// Whether the line has a frame, and nothing before it that tells who sent it.
+fn is_unmarked(line: &[u8]) -> bool {
+    let near = &line[..line.len().min(PREFIX_BYTES_MAX)];
+    let Some(brace) = memchr::memchr(b'{', near) else {
+        return false;
+    };
+    line[brace + 1..]
+        .trim_ascii_start()
+        .starts_with(b"\"jsonrpc\"")
+        && marked(line).is_none()
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Range;
 
-use super::arrow::{Mark, mark};
 use super::entry::{Entries, Entry, Text};
 use super::json_lines::{Members, members_of};
+use super::mark::{Mark, mark};
 use super::sender::{Sender, Senders};
 use super::whole::{self, Document, Item, Plan, Words};
 use super::{HEAD_BYTES, Head, Kind, Lost, Reading, several};
@@ -92,7 +92,7 @@ pub(super) fn open<R: Read + 'static>(
         log: Log::default(),
         is_http: log.is_http,
     };
-    Ok(super::log(format, lines, form))
+    super::log(format, lines, form)
 }
 
 /// Something that an entry tells.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::entry::{Entries, Entry, Text, Told};
+use super::entry::{Entries, Entry, Text};
 use super::time::stamp;
 use super::{Head, Kind, Lost, Reading};
 use crate::capture::EventKind;
@@ -41,10 +41,11 @@ impl<'a> Parts<'a> {
     fn of(line: &'a [u8]) -> Option<Parts<'a>> {
         let stamp = stamp(line).filter(|stamp| stamp.has_zone)?;
         let (first, at) = bracketed(line, stamp.length)?;
-        let (second, rest) = bracketed(line, at)?;
-        let name = if is_level(first) { second } else { first };
-        let is_log = is_level(first) || is_level(second);
-        is_log.then_some(Parts {
+        let (name, rest) = match is_level(first) {
+            true => bracketed(line, at)?,
+            false => named(line, stamp.length)?,
+        };
+        Some(Parts {
             t_ms: stamp.ms,
             name,
             rest,
@@ -69,12 +70,40 @@ fn bracketed(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
     Some((&inner[..length], at + length + 3))
 }
 
+/// A name in brackets, which may have brackets itself, and a level behind it; where that ends.
+fn named(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let inner = line.get(at..)?.strip_prefix(b" [")?;
+    let mut ends = memchr::memchr_iter(b']', inner);
+    ends.find_map(|end| {
+        let (level, rest) = bracketed(line, at + end + 3)?;
+        is_level(level).then(|| (&inner[..end], rest))
+    })
+}
+
 fn is_level(word: &[u8]) -> bool {
     matches!(
         word,
         b"info" | b"warn" | b"error" | b"debug" | b"silly" | b"verbose"
     )
 }
+
+/// What the log says of its servers, and what that means; more words before fewer.
+const EVENTS: [(&[u8], Option<Role>, EventKind); 5] = [
+    (b" Initializing server", None, EventKind::Open),
+    (
+        b" Server transport closed unexpectedly",
+        Some(Role::Server),
+        EventKind::Exit,
+    ),
+    // Whoever did it.
+    (b" Server transport closed", None, EventKind::Teardown),
+    (
+        b" Client transport closed",
+        Some(Role::Client),
+        EventKind::Eof,
+    ),
+    (b" Shutting down server", Some(Role::Client), EventKind::Eof),
+];
 
 #[derive(Default)]
 pub(super) struct Form {
@@ -104,28 +133,20 @@ impl super::Form for Form {
                     .strip_suffix(b" { metadata: undefined }")
                     .map_or(text.len(), <[u8]>::len),
             };
-            let is_cut = text.ends_with(b"...") || text.ends_with("…".as_bytes());
-            let mut entry = Entry::frame(role, t_ms, Text::Here(at..at + end));
-            if let Told::Frame { cut_from_bytes, .. } = &mut entry.told {
-                *cut_from_bytes = (is_cut && end == text.len()).then_some(end as u64);
-            }
+            let entry = Entry::frame(role, t_ms, Text::Here(at..at + end));
             out.push_back(entry.in_session(session));
             return Ok(());
         }
         let rest = &line.bytes[parts.rest..];
-        let event = match () {
-            () if rest.starts_with(b" Server transport closed unexpectedly") => {
-                Some((Role::Server, EventKind::Exit))
-            }
-            () if rest.starts_with(b" Client transport closed") => {
-                Some((Role::Client, EventKind::Eof))
-            }
-            () => None,
-        };
-        if let Some((by, kind)) = event {
-            out.push_back(Entry::event(Some(by), t_ms, kind).in_session(session));
+        let mut known = EVENTS.iter();
+        if let Some((_, by, kind)) = known.find(|(words, ..)| rest.starts_with(words)) {
+            out.push_back(Entry::event(*by, t_ms, *kind).in_session(session));
         }
         Ok(())
+    }
+
+    fn moment(&mut self, line: &[u8]) -> Option<u64> {
+        Parts::of(line).map(|parts| parts.t_ms)
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -75,14 +75,46 @@ pub(crate) enum Text {
 }
 
 impl Text {
+    /// The text that it points at.
+    pub(crate) fn bytes<'a>(&self, line: &'a [u8], kept: &'a [u8]) -> &'a [u8] {
+        match self {
+            Text::Here(place) => &line[place.clone()],
+            Text::Kept { text, .. }
+            | Text::C { text, .. }
+            | Text::Rows { text, .. }
+            | Text::Json { text, .. } => &kept[text.clone()],
+        }
+    }
+
+    /// In a line that has so many bytes more before it.
+    fn shift(&mut self, by: usize) {
+        let moved = |place: &Range<usize>| place.start + by..place.end + by;
+        match self {
+            Text::Here(place) => *place = moved(place),
+            Text::Json { inside, .. } => *inside = moved(inside),
+            Text::Kept { at, .. } | Text::C { at, .. } | Text::Rows { at, .. } => *at += by,
+        }
+    }
+
     /// The text that it points at, in the line or in what is kept, and how that stands in the file.
     fn hand_on<'a>(self, line: &'a [u8], kept: &'a [u8]) -> (&'a [u8], Origin<'a>) {
-        match self {
-            Text::Here(at) => (&line[at.clone()], Origin::verbatim(at.start)),
-            Text::Kept { text, at } => (&kept[text], Origin::somewhere(at)),
-            Text::C { text, inside, at } => (&kept[text], Origin::c(at, &kept[inside])),
-            Text::Rows { text, rows, at } => (&kept[text], Origin::rows(at, &kept[rows])),
-            Text::Json { text, inside } => (&kept[text], Origin::json(inside.start, &line[inside])),
+        let text = self.bytes(line, kept);
+        let origin = match self {
+            Text::Here(at) => Origin::verbatim(at.start),
+            Text::Kept { at, .. } => Origin::somewhere(at),
+            Text::C { inside, at, .. } => Origin::c(at, &kept[inside]),
+            Text::Rows { rows, at, .. } => Origin::rows(at, &kept[rows]),
+            Text::Json { inside, .. } => Origin::json(inside.start, &line[inside]),
+        };
+        (text, origin)
+    }
+}
+
+impl Told {
+    /// With its text in a line that has so many bytes more before it.
+    pub(crate) fn shift(&mut self, by: usize) {
+        if let Told::Frame { text, .. } | Told::Stderr(text) = self {
+            text.shift(by);
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::entry::{Entries, Entry};
 use super::json_lines::{Members, members_of};
 use super::{Head, Kind, Lost, Reading};
+use crate::capture::EventKind;
 use crate::event::Role;
 use crate::lines::Line;
 use crate::scan::Scanner;
@@ -68,6 +69,8 @@ impl super::Form for Form {
         let members = Members::read(line, &NAMES, &mut self.scanner)?;
         if members.has(TYPE) {
             self.begin_ms = members.time(RECORDED).unwrap_or(self.begin_ms);
+            let begin_ms = members.time(RECORDED);
+            out.push_back(Entry::event(None, begin_ms, EventKind::Open));
             return Ok(());
         }
         let Some(role) = role(&members) else {

@@ -5,8 +5,9 @@ use std::io::Read;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::arrow::{Mark, Standpoint, Time, mark, time_of};
+use super::arrow::{Standpoint, Time, time_of};
 use super::entry::{Entries, Entry, Text};
+use super::mark::{Mark, mark};
 use super::time::{DayClock, seconds};
 use super::{Format, HEAD_BYTES, Head, Kind, Lost, Reading};
 use crate::event::Role;
@@ -101,7 +102,7 @@ impl Pattern {
             frames: 0,
             unknown: BTreeSet::new(),
         };
-        Ok(super::log(&OF_PATTERN, lines, form))
+        super::log(&OF_PATTERN, lines, form)
     }
 }
 

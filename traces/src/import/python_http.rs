@@ -7,6 +7,7 @@ use super::time::stamp;
 use super::{Kind, Lost, Reading, several, starts_initialize};
 use crate::capture::Opening;
 use crate::event::{LinkKind, Role};
+use crate::file::json::Wrong;
 use crate::lines::Line;
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -52,11 +53,19 @@ pub(super) struct Form {
 }
 
 impl super::Form for Form {
+    fn is_serial(&self) -> bool {
+        false
+    }
+
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
         let Some((role, at)) = message(line.bytes) else {
             self.is_plain |= is_plain_answer(line.bytes);
             return Ok(());
         };
+        // Half a name is a name as well: Python ends its lines.
+        if !line.has_eol {
+            return Err(Wrong::new(at, "a line that has no end"));
+        }
         self.kept.clear();
         let text = line.bytes[at..].trim_ascii_end();
         fields_to_json(text, &mut self.kept).map_err(|mut wrong| {

@@ -222,6 +222,8 @@ struct Pending {
     inside: Option<Vec<u8>>,
     /// The rest of a frame that was cut is still to come.
     is_in_cut: bool,
+    /// Something of that side was seen.
+    is_heard: bool,
 }
 
 /// Where a part of a frame stands.
@@ -538,7 +540,12 @@ impl Form {
             }
             return;
         }
+        let is_begun = self.sessions[number].is_begun;
         let pending = &mut self.sessions[number].from[side(passed.role)];
+        // A tracer that was attached later sees the rest of a frame first.
+        if !std::mem::replace(&mut pending.is_heard, true) {
+            pending.is_in_cut = !is_begun && is_rest(&passed.text);
+        }
         // Places in the plain text and in the string, which go on together.
         let (mut plain, mut source) = (0, 0);
         let mut part_of = |from: usize, end: usize| {
@@ -634,6 +641,13 @@ fn side(role: Role) -> usize {
         Role::Client => 0,
         Role::Server => 1,
     }
+}
+
+/// Whether that can be the rest of a frame, and is not the beginning of one.
+fn is_rest(text: &[u8]) -> bool {
+    let begins = matches!(text.trim_ascii_start().first(), None | Some(b'{' | b'['));
+    let has = |what: &[u8]| memchr::memmem::find(text, what).is_some();
+    !begins && (has(b"\":") || has(b"\"}") || has(b"}}"))
 }
 
 fn is_whole(text: &[u8], scanner: &mut Scanner) -> bool {

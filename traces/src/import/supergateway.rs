@@ -50,6 +50,10 @@ pub(super) struct Form {
 }
 
 impl super::Form for Form {
+    fn is_serial(&self) -> bool {
+        false
+    }
+
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
         let bytes = line.bytes;
         if bytes.starts_with(b"[supergateway] Child exited") {

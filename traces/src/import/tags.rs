@@ -4,6 +4,7 @@
 use super::entry::{Entries, Entry, Text, Told};
 use super::time::stamp;
 use super::{Head, Kind, Lost, Reading};
+use crate::capture::EventKind;
 use crate::event::Role;
 use crate::lines::Line;
 
@@ -48,7 +49,18 @@ impl super::Form for Form {
             out.push_back(Entry::frame(role, t_ms, text(at)));
         } else if let Some(at) = behind(line.bytes, b"[STDERR] ") {
             out.push_back(Entry::told(t_ms, Told::Stderr(text(at))));
+        } else if let Some(at) = behind(line.bytes, b"[INFO] ") {
+            let said = &line.bytes[at..];
+            if said.starts_with(b"Subprocess launched") {
+                out.push_back(Entry::event(None, t_ms, EventKind::Open));
+            } else if said.starts_with(b"Subprocess exited") {
+                out.push_back(Entry::event(Some(Role::Server), t_ms, EventKind::Exit));
+            }
         }
         Ok(())
+    }
+
+    fn moment(&mut self, line: &[u8]) -> Option<u64> {
+        stamp(line).map(|stamp| stamp.ms)
     }
 }

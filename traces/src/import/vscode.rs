@@ -1,7 +1,7 @@
 //! The output channel of an MCP server in VS Code: `TIME [LEVEL] [editor -> server] {…}`, where the level of the channel is
 //! Debug or Trace. Early ones have `[Client Says]` and `[Server Says]`.
 
-use super::entry::{Entries, Entry, Text};
+use super::entry::{Entries, Entry, Text, Told};
 use super::time::{Stamp, stamp};
 use super::{Head, Kind, Lost, Reading};
 use crate::capture::EventKind;
@@ -66,6 +66,17 @@ fn message(line: &[u8]) -> Option<(Role, &[u8])> {
     known.find_map(|(arrow, role)| Some((*role, rest.strip_prefix(*arrow)?)))
 }
 
+const EXITED: &[u8] = b" Connection state: Error Process exited with code ";
+
+/// What else the log says of the server, and what that means.
+const EVENTS: [(&[u8], Option<Role>, EventKind); 4] = [
+    (b" Starting server ", None, EventKind::Open),
+    (b" Stopping server ", Some(Role::Client), EventKind::Eof),
+    // Whoever did it.
+    (b" Connection state: Stopped", None, EventKind::Teardown),
+    (b" Connection state: Error", None, EventKind::Teardown),
+];
+
 pub(super) struct Form;
 
 impl super::Form for Form {
@@ -78,9 +89,23 @@ impl super::Form for Form {
             let at = line.bytes.len() - text.len();
             let end = at + text.trim_ascii_end().len();
             out.push_back(Entry::frame(role, t_ms, Text::Here(at..end)));
-        } else if rest.starts_with(b" Connection state: Error Process exited with code ") {
-            out.push_back(Entry::event(Some(Role::Server), t_ms, EventKind::Exit));
+        } else if let Some(status) = rest.strip_prefix(EXITED) {
+            let mut exit = Entry::event(Some(Role::Server), t_ms, EventKind::Exit);
+            if let Told::Event { status: told, .. } = &mut exit.told {
+                *told = std::str::from_utf8(status.trim_ascii())
+                    .ok()
+                    .and_then(|text| text.parse().ok());
+            }
+            out.push_back(exit);
+        } else if let Some((_, by, kind)) =
+            EVENTS.iter().find(|(words, ..)| rest.starts_with(words))
+        {
+            out.push_back(Entry::event(*by, t_ms, *kind));
         }
         Ok(())
+    }
+
+    fn moment(&mut self, line: &[u8]) -> Option<u64> {
+        parts(line).map(|(stamp, _)| stamp.ms)
     }
 }

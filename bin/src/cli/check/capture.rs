@@ -100,6 +100,9 @@ pub(crate) fn judge_live(
             reader.line_number()
         ));
     }
+    if let Some(last_ms) = reader.last_ms() {
+        sessions.wait_until(last_ms);
+    }
     sessions.lost = reader.lost();
     sessions.has_gaps = reader.has_gaps();
     sessions.alone_from = reader.alone_from();
@@ -196,9 +199,15 @@ impl<'a> Sessions<'a> {
             return;
         };
         let waited = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        for watched in self.observers.values_mut() {
-            watched.observer.wait_until(t_ms.saturating_add(waited));
-        }
+        self.wait_until(t_ms.saturating_add(waited));
+    }
+
+    /// Until then nothing else came.
+    fn wait_until(&mut self, t_ms: u64) {
+        let exited = &self.exited;
+        let live = self.observers.iter_mut();
+        let live = live.filter(|(name, _)| !exited.contains(name));
+        live.for_each(|(_, watched)| watched.goes_on(t_ms));
     }
 
     /// What was found since it was asked last.
@@ -302,6 +311,17 @@ impl<'a> Sessions<'a> {
                 };
                 self.observer(line, None).event(&event);
             }
+            CaptureWhat::Event(event) if is_between(line, event) => {
+                let all = self.named_by(line);
+                if let Some(t_ms) = line.t_ms {
+                    let those = self.observers.iter_mut();
+                    // What is over does not wait.
+                    let those =
+                        those.filter(|(name, _)| all.contains(name) && !self.exited.contains(name));
+                    those.for_each(|(_, watched)| watched.goes_on(t_ms));
+                }
+                self.exited.extend(all);
+            }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
                     self.goes_on(line);
@@ -314,10 +334,7 @@ impl<'a> Sessions<'a> {
                     _ => false,
                 };
                 if is_over && line.stream.is_none() {
-                    let all: Vec<Name> = match line.session.as_deref() {
-                        Some(session) => vec![Name::given(session)],
-                        None => self.observers.keys().cloned().collect(),
-                    };
+                    let all = self.named_by(line);
                     self.exited.extend(all);
                 }
                 // What names no session and no exchange concerns all of them.
@@ -337,14 +354,18 @@ impl<'a> Sessions<'a> {
     /// A line that is no concern of a session's, and has a time: until then nothing else has come.
     fn goes_on(&mut self, line: &CaptureLine<'_>) {
         let Some(t_ms) = line.t_ms else { return };
-        let named = line.session.as_deref().map(Name::given);
-        match named.and_then(|name| self.observers.get_mut(&name)) {
-            Some(watched) => watched.goes_on(t_ms),
-            None if line.session.is_some() => {}
-            None => self
-                .observers
-                .values_mut()
-                .for_each(|watched| watched.goes_on(t_ms)),
+        let all = self.named_by(line);
+        let exited = &self.exited;
+        let live = self.observers.iter_mut();
+        let live = live.filter(|(name, _)| all.contains(name) && !exited.contains(name));
+        live.for_each(|(_, watched)| watched.goes_on(t_ms));
+    }
+
+    /// The sessions that an event concerns: that of its name, or all there are.
+    fn named_by(&self, line: &CaptureLine<'_>) -> Vec<Name> {
+        match line.session.as_deref() {
+            Some(session) => vec![Name::given(session)],
+            None => self.observers.keys().cloned().collect(),
         }
     }
 
@@ -517,6 +538,12 @@ impl<'a> Sessions<'a> {
 /// Whether a recording that has lost that can show anything of the rule.
 fn is_decided(id: &str, lost: Lost) -> bool {
     rule(id).is_none_or(|rule| needed(rule, lost).is_nothing())
+}
+
+/// Whether the event stands between two connections: one came up, or the last was taken down, by whichever side.
+fn is_between(line: &CaptureLine<'_>, event: &CaptureEvent<'_>) -> bool {
+    let is_end = event.kind == EventKind::Teardown && event.by.is_none();
+    line.stream.is_none() && (is_end || event.kind == EventKind::Open)
 }
 
 /// Whether a session may begin with that message.

@@ -1,0 +1,391 @@
+//! Logs that are read line by line: what their forms have in common, and what becomes of a log's last line, of frames that
+//! were shortened, and of a handshake that begins anew.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use super::entry::{Entries, Entry, Text, Told};
+use super::quoting::Quoting;
+use super::shortened::{Limit, Tail};
+use super::{Format, HEAD_BYTES, Head, starts_initialize};
+use crate::capture::{CaptureLine, EventKind, Opening};
+use crate::classify::classify;
+use crate::event::Role;
+use crate::file::json::Read as Reading;
+use crate::file::reader::too_long;
+use crate::key::Key;
+use crate::lines::{Line, LineReader, ReadError};
+use crate::lost::Lost;
+use crate::message::{Kind, Method};
+use crate::recording::Recording;
+use crate::scan::Scanner;
+
+/// Opens a log of that form.
+///
+/// # Errors
+/// The input cannot be read.
+pub(super) fn log<R: Read + 'static, F: Form + 'static>(
+    format: &'static Format,
+    mut lines: LineReader<R>,
+    form: F,
+) -> Result<Box<dyn Recording>, ReadError> {
+    let beginning = lines.peek(HEAD_BYTES)?;
+    let quoting = Quoting::of(beginning);
+    let limit = Limit::of(&Head::of(beginning).lines);
+    Ok(Box::new(LineLog {
+        format,
+        lines,
+        form,
+        quoting,
+        limit,
+        scanner: Scanner::new(),
+        entries: Entries::new(),
+        begun: BTreeMap::new(),
+        renewed: 0,
+        has_given: false,
+        last_ms: None,
+        passed_over: 0,
+        is_cut: false,
+        is_over: false,
+    }))
+}
+
+/// How one form of log is read, line by line.
+pub(super) trait Form {
+    /// Takes the line that comes next; what it tells goes into `out`. Lines that tell nothing are passed over.
+    ///
+    /// # Errors
+    /// A line that has to tell something and cannot be read.
+    fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()>;
+
+    /// The log is over: whatever was still waiting.
+    ///
+    /// # Errors
+    /// Nothing that can be judged was in all of it.
+    fn end(&mut self, _out: &mut Entries) -> Reading<()> {
+        Ok(())
+    }
+
+    /// When a line was written that gave nothing, where it is surely the log's own: until then nothing else came.
+    fn moment(&mut self, _line: &[u8]) -> Option<u64> {
+        None
+    }
+
+    /// Texts that were decoded, for entries that point into them.
+    fn kept(&self) -> &[u8] {
+        &[]
+    }
+
+    /// Whether a line is a thing of its own: a frame does not go over several.
+    fn is_by_line(&self) -> bool {
+        true
+    }
+
+    /// Whether the log is of one connection at a time: a handshake whose ids begin anew is another connection's.
+    fn is_serial(&self) -> bool {
+        true
+    }
+
+    /// What the observer's place is, where the form tells.
+    fn opening(&self) -> Opening {
+        Opening::default()
+    }
+
+    /// What it lost beside what the form always loses.
+    fn lost(&self) -> Lost {
+        Lost::NOTHING
+    }
+
+    /// What was guessed.
+    fn guessed(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// What else to say of it.
+    fn remarks(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+/// A log of lines.
+struct LineLog<R, F> {
+    format: &'static Format,
+    lines: LineReader<R>,
+    form: F,
+    /// What stands before each line.
+    quoting: Quoting,
+    /// How long lines become.
+    limit: Limit,
+    scanner: Scanner,
+    entries: Entries,
+    /// The id of the handshake that each session began with.
+    begun: BTreeMap<Option<String>, Key>,
+    /// Handshakes that were taken for those of another connection, and nothing said so.
+    renewed: u64,
+    has_given: bool,
+    /// When the last line was written that gave nothing and has a time.
+    last_ms: Option<u64>,
+    /// Lines that gave nothing.
+    passed_over: u64,
+    /// The last line stops in the middle and was left out.
+    is_cut: bool,
+    is_over: bool,
+}
+
+/// Sessions beyond this are not told apart here.
+const SESSIONS_MAX: usize = 1024;
+/// A handshake is no longer.
+const HANDSHAKE_BYTES_MAX: usize = 64 << 10;
+
+impl<R: Read, F: Form> LineLog<R, F> {
+    /// The next entry: of the line at hand, or of one that follows.
+    fn next(&mut self) -> Result<Option<Entry>, ReadError> {
+        loop {
+            if let Some(entry) = self.entries.pop_front() {
+                self.has_given = true;
+                return Ok(Some(entry));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            let Some(line) = self.lines.next_filled()? else {
+                self.is_over = true;
+                self.form
+                    .end(&mut self.entries)
+                    .map_err(|wrong| wrong.on(1))?;
+                self.leave_out_open();
+                continue;
+            };
+            if line.too_long {
+                return Err(too_long(&line).into());
+            }
+            let skip = self.quoting.skip(line.bytes);
+            let bare = Line {
+                bytes: &line.bytes[skip..],
+                ..line
+            };
+            match self.form.line(&bare, &mut self.entries) {
+                Ok(()) => {}
+                // Whoever wrote it was stopped, or has not gone on yet.
+                Err(_) if !line.has_eol && self.has_given => {
+                    self.entries.clear();
+                    self.is_cut = true;
+                }
+                Err(mut wrong) => {
+                    wrong.at += skip;
+                    return Err(wrong.on(line.number).into());
+                }
+            }
+            let mut tails = Tails {
+                limit: self.limit,
+                is_by_message: self.format.lost.has(Lost::LINES),
+                scanner: &mut self.scanner,
+            };
+            for entry in &mut self.entries {
+                self.is_cut |= tails.is_cut(entry, &bare);
+                entry.told.shift(skip);
+            }
+            if self.is_cut {
+                self.entries.clear();
+            }
+            if self.form.is_serial() {
+                self.renewed += renew(
+                    &mut self.entries,
+                    &mut self.begun,
+                    line.bytes,
+                    self.form.kept(),
+                    &mut self.scanner,
+                );
+            }
+            if self.entries.is_empty() && !self.is_cut {
+                self.passed_over += 1;
+                let moment = self.form.moment(&line.bytes[skip..]);
+                self.last_ms = moment.or(self.last_ms);
+            }
+        }
+    }
+}
+
+impl<R: Read, F: Form> LineLog<R, F> {
+    /// A frame over several lines stops where the log stops: it is left out.
+    fn leave_out_open(&mut self) {
+        let before = self.entries.len();
+        let kept = self.form.kept();
+        self.entries.retain(|entry| match &entry.told {
+            Told::Frame {
+                text: text @ Text::Rows { .. },
+                ..
+            } => Tail::of(text.bytes(b"", kept), &mut self.scanner) != Tail::Open,
+            _ => true,
+        });
+        self.is_cut |= self.entries.len() < before;
+    }
+}
+
+/// Looks at how the frames of a line end.
+struct Tails<'a> {
+    limit: Limit,
+    /// Whoever wrote the log had parsed what it shows: a frame that is open was laid out over several lines by the logger.
+    is_by_message: bool,
+    scanner: &'a mut Scanner,
+}
+
+impl Tails<'_> {
+    /// Whether the entry's frame stops where the log stops. What was shortened is marked as such.
+    fn is_cut(&mut self, entry: &mut Entry, line: &Line<'_>) -> bool {
+        let Told::Frame {
+            text: Text::Here(place),
+            cut_from_bytes,
+            ..
+        } = &mut entry.told
+        else {
+            return false;
+        };
+        if entry.line != 0 || cut_from_bytes.is_some() {
+            return false;
+        }
+        let text = &line.bytes[place.clone()];
+        let is_at_limit = self.limit.is(line.bytes.len());
+        // Most frames end as they have to.
+        let seems_whole = matches!(text.last(), Some(b'}' | b']'));
+        if seems_whole && line.has_eol && !is_at_limit {
+            return false;
+        }
+        match Tail::of(text, self.scanner) {
+            Tail::Own => false,
+            Tail::Open if !line.has_eol => true,
+            Tail::Open if !(is_at_limit || self.is_by_message && is_laid_out(text)) => false,
+            Tail::Open | Tail::Marked => {
+                *cut_from_bytes = Some(text.len() as u64);
+                false
+            }
+        }
+    }
+}
+
+/// Whether the text stops where one who lays JSON out begins a new line.
+fn is_laid_out(text: &[u8]) -> bool {
+    matches!(text.last(), Some(b'{' | b'[' | b','))
+}
+
+/// Puts the beginning of a connection before each handshake whose ids begin anew, though nothing said that the last connection
+/// ended; how many there were.
+fn renew(
+    entries: &mut Entries,
+    begun: &mut BTreeMap<Option<String>, Key>,
+    line: &[u8],
+    kept: &[u8],
+    scanner: &mut Scanner,
+) -> u64 {
+    let mut renewed = 0;
+    let mut at = 0;
+    while let Some(entry) = entries.get(at) {
+        let session = &entry.session;
+        match &entry.told {
+            Told::Event { kind, by, .. } if ends(*kind, *by) => match session {
+                Some(_) => drop(begun.remove(session)),
+                None => begun.clear(),
+            },
+            Told::Frame {
+                from: Role::Client,
+                text,
+                ..
+            } => {
+                let id = handshake(text.bytes(line, kept), scanner);
+                let last = id.and_then(|_| begun.get(session).copied());
+                if let (Some(id), true) = (id, begun.len() < SESSIONS_MAX) {
+                    begun.insert(session.clone(), id);
+                }
+                // Numbers that go on are those of a client that says it twice.
+                let is_anew = |last: Key| id == Some(last) || last.as_integer().is_none();
+                if last.is_some_and(is_anew) {
+                    let open = Entry::event(None, entry.t_ms, EventKind::Open);
+                    entries.insert(at, open.in_session(session.clone()));
+                    (renewed, at) = (renewed + 1, at + 1);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    renewed
+}
+
+/// Whether a session is over after that event.
+fn ends(kind: EventKind, by: Option<Role>) -> bool {
+    match kind {
+        EventKind::Open | EventKind::Teardown => true,
+        EventKind::Exit => by == Some(Role::Server),
+        EventKind::Eof => by == Some(Role::Client),
+        _ => false,
+    }
+}
+
+/// The id of the request that a session begins with.
+fn handshake(text: &[u8], scanner: &mut Scanner) -> Option<Key> {
+    if text.len() > HANDSHAKE_BYTES_MAX || !starts_initialize(text) {
+        return None;
+    }
+    let message = classify(text, scanner).message;
+    let is_handshake = message.kind == Kind::Request && message.method == Method::Initialize;
+    is_handshake.then_some(message.id)
+}
+
+impl<R: Read, F: Form> Recording for LineLog<R, F> {
+    fn format(&self) -> &'static str {
+        self.format.name
+    }
+
+    fn opening(&self) -> Opening {
+        self.form.opening()
+    }
+
+    fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
+        let Some(entry) = self.next()? else {
+            return Ok(None);
+        };
+        let number = self.lines.number();
+        Ok(Some(entry.hand_on(
+            self.lines.last(),
+            number,
+            self.form.kept(),
+        )))
+    }
+
+    fn line_number(&self) -> u64 {
+        self.lines.number()
+    }
+
+    fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    fn last_ms(&self) -> Option<u64> {
+        self.last_ms
+    }
+
+    fn lost(&self) -> Lost {
+        self.format.lost | self.form.lost()
+    }
+
+    fn guessed(&self) -> Vec<String> {
+        let mut guessed = self.form.guessed();
+        if self.renewed > 0 {
+            guessed.push(
+                "connections: where a handshake begins the ids anew, another one begins".to_owned(),
+            );
+        }
+        guessed
+    }
+
+    fn passed_over(&self) -> u64 {
+        match self.form.is_by_line() {
+            true => self.passed_over,
+            false => 0,
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.form.remarks()
+    }
+}
