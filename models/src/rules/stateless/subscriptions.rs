@@ -498,7 +498,7 @@ impl Part {
     /// Nothing more will come from the server: subscriptions that it left without a word, certainly so where they have waited for
     /// that long.
     #[cold]
-    pub(crate) fn judge_acknowledged(&self, cx: &mut Cx<'_>, certain_ms: Option<u32>) {
+    pub(crate) fn judge_acknowledged(&self, cx: &mut Cx<'_>, certain_ms: Option<u64>) {
         let Some(deep) = &self.deep else { return };
         let now = cx.now_ms;
         let waiting = deep.subscriptions.iter().filter(|one| {
