@@ -27,6 +27,7 @@ pub(crate) mod instant;
 pub(crate) mod levels;
 pub(crate) mod listing;
 pub(crate) mod log_streams;
+pub(crate) mod odd_tasks;
 pub(crate) mod scopes;
 pub(crate) mod subscribed;
 pub(crate) mod subscriptions;
@@ -40,6 +41,7 @@ use exchanges::Exchanges;
 use levels::Levels;
 use listing::{Basis, Listings};
 use log_streams::{Level, LogStreams};
+use odd_tasks::OddTasks;
 use scopes::Scopes;
 use subscribed::Subscribed;
 use subscriptions::Subscriptions;
@@ -238,6 +240,8 @@ pub(crate) struct Deep {
     pub(crate) logs: LogStreams,
     /// Server: for whom pages may be kept.
     pub(crate) scopes: Scopes,
+    /// What is wrong with tasks that the party shows.
+    pub(crate) odd_tasks: OddTasks,
     /// What was told outside sessions.
     pub(crate) outside: Option<Box<Outside>>,
 }
@@ -247,6 +251,7 @@ impl Deep {
         if let Some(outside) = &self.outside {
             outside.encode(encoder);
         }
+        self.odd_tasks.encode(encoder);
         for list in [&self.own, &self.inn] {
             encoder.word(0x6465_6570 << 32 | list.len() as u64);
             for asked in list.iter() {

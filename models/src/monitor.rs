@@ -7,6 +7,7 @@ use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
 use mcpsim_traces::judge::{
     Blame, EndState, Ending, Finding, Judge, PartEvent, Severity, Sight, Verdict,
 };
+use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Message, Method};
 use mcpsim_traces::scan::Scanner;
 
@@ -148,6 +149,44 @@ impl Monitor {
             // A server that waits for it may leave what the client asked unanswered: one slip.
             for own in end.part.own.iter_mut() {
                 own.flags |= open::EXCUSED;
+            }
+        }
+    }
+
+    /// Subscriptions that a server which is still there left without a word.
+    fn judge_silent_subscriptions(&mut self, ends: &[End<'_>]) {
+        const GONE: u32 = flag::CLOSED | flag::EXITED | flag::CRASHED;
+        for end in ends {
+            if end.role != Role::Server || end.part.is(GONE) {
+                continue;
+            }
+            let mut askers = ends
+                .iter()
+                .filter(|other| other.link == end.link && other.role == Role::Client);
+            let Some(asker) = askers.find(|asker| !asker.part.is(GONE)) else {
+                continue;
+            };
+            // What the world took with an exchange was not the server's to say.
+            const NOT_OWED: u16 = open::CANCELLED | open::EXCUSED | open::LOST | open::CUT;
+            let is_owed = |id: Key| {
+                let own = asker.part.find_own(id);
+                own.is_ok_and(|at| asker.part.own[at].flags & NOT_OWED == 0)
+            };
+            let mut cx = outside(&mut self.ledger, end.party, end.link);
+            end.part.judge_acknowledged(&mut cx, Some(0), is_owed);
+        }
+    }
+
+    /// Clients that went on by a handshake at one server and gave up at another.
+    fn judge_fallbacks(&mut self, ends: &[End<'_>]) {
+        const GONE: u32 = flag::CLOSED | flag::EXITED | flag::CRASHED;
+        let fell_back = ends.iter().filter(|end| end.part.has_fallen_back());
+        let able: Vec<PartyId> = fell_back.map(|end| end.party).collect();
+        for end in ends {
+            let is_judged = end.role == Role::Client && !end.part.is(GONE);
+            if is_judged && able.contains(&end.party) {
+                let mut cx = outside(&mut self.ledger, end.party, end.link);
+                end.part.judge_fallback(&mut cx);
             }
         }
     }
@@ -471,6 +510,10 @@ impl Judge for Monitor {
             .collect();
         self.judge_exits(&ends);
         self.judge_hangs(&ends, ending);
+        if is_quiet {
+            self.judge_silent_subscriptions(&ends);
+            self.judge_fallbacks(&ends);
+        }
     }
 
     fn encode(&self, part: &Part, encoder: &mut Encoder) {

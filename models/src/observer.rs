@@ -230,6 +230,9 @@ impl Observer {
             if options.whole {
                 part.set(flag::WHOLE);
             }
+            if mode == Mode::Exact && options.vantage != Vantage::World {
+                part.set(flag::AT_DOOR);
+            }
             part
         };
         Observer {

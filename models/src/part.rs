@@ -20,6 +20,7 @@ use crate::opens::Opens;
 use crate::rules::When;
 use crate::rules::ids::shown_ids;
 use crate::rules::transport_stdio::Run;
+use crate::rules::transport_stdio::holds;
 
 mod answers;
 mod flags;
@@ -247,6 +248,20 @@ impl Part {
         }
     }
 
+    /// The party answers the request of that frame.
+    #[inline]
+    pub(crate) fn note_read(&mut self, frame: FrameNo) {
+        if self.is(flag::AT_DOOR) {
+            self.hi = self.hi.max(frame);
+        }
+    }
+
+    /// Whether the party's program had read that cancel. A log beside it shows when the cancel came, and what the program wrote
+    /// then may have been on its way: only its answer to something later is proof.
+    pub(crate) fn has_read(&self, cancel: Fact, frame: FrameNo) -> bool {
+        self.knows(cancel) == Knows::Must && (!self.is(flag::AT_DOOR) || self.hi > frame)
+    }
+
     /// Since when the party has heard nothing on that request.
     #[inline]
     pub(crate) fn since(&self, own: &Own) -> u64 {
@@ -430,9 +445,20 @@ impl Part {
                     Condition::Noise,
                 ])) {
                     // Who reads more of it than is there to be read may answer.
+                    let mut shown = vec![];
                     shown_ids(cx.text.unwrap_or_default(), |id| {
                         self.rare().glimpsed.insert(id);
+                        shown.push(id);
                     });
+                    // An answer behind a word of a log is an answer that nobody can read: told as that.
+                    let is_answer = ["\"result\"", "\"error\""]
+                        .iter()
+                        .any(|name| holds(cx.text, name.as_bytes()));
+                    for id in shown.into_iter().filter(|_| is_answer) {
+                        if let Ok(at) = self.find_own(id) {
+                            self.own[at].flags |= open::EXCUSED;
+                        }
+                    }
                 }
                 self.answerable(message.id);
                 // A response of no kind, or with a method: no answer, but the sender's last word.
@@ -511,6 +537,16 @@ impl Part {
                 }
                 self.tokens = Some(tokens);
             }
+            // Who writes `initialized` means this one.
+            Method::Unknown
+                if self.role == Role::Server
+                    && message.has(Condition::UnprefixedNotification)
+                    && !self.initialized.is_some() =>
+            {
+                self.initialized = fact;
+            }
+            // A request without an id: what is said to it, if anything, cannot repeat one.
+            method if method.is_request() => self.answerable(Key::NULL),
             _ => {}
         }
     }

@@ -14,7 +14,7 @@ use mcpsim_traces::tape::{Value, ValueKind};
 use serde_json::Value as Json;
 
 use metered::{Meter, Metered, Place};
-use plan::{Plan, plan};
+use plan::{Plan, broken_pattern, plan};
 
 mod metered;
 mod plan;
@@ -84,6 +84,8 @@ pub(crate) enum Validity {
     Valid,
     /// It fails the meta-schema of its dialect: where and how.
     Invalid(String),
+    /// It has a pattern that is no regular expression, which it should be.
+    Odd(String),
     Unknown(Why),
 }
 
@@ -348,6 +350,9 @@ impl Schema {
             return words(&error).map_or(Validity::Unknown(Why::Unusable), Validity::Invalid);
         }
         match plan(&json) {
+            Ok(plan) if plan.has_patterns => {
+                broken_pattern(&json).map_or(Validity::Valid, Validity::Odd)
+            }
             Ok(_) => Validity::Valid,
             Err(why) => Validity::Unknown(why),
         }

@@ -288,6 +288,8 @@ pub(crate) struct Walk<'a> {
     /// Invariant: here and in `flaws`, whatever comes later under the same rule is worse; nothing is replaced.
     known: Vec<(&'static str, Severity)>,
     flaws: Vec<Flaw<'a>>,
+    /// Values that are not looked at.
+    forgiven: Vec<Value<'a>>,
 }
 
 /// Judges the payload of a frame that the party sends. Where the envelope is at fault, nothing is looked at.
@@ -395,7 +397,33 @@ impl<'a> Walk<'a> {
             saw: Seen::default(),
             known: vec![],
             flaws: vec![],
+            forgiven: vec![],
         }
+    }
+
+    /// The member of that name is not looked at: what is wrong with it was told, or is another's fault.
+    #[cold]
+    pub(crate) fn forgive(&mut self, name: &str) {
+        let value = self.root.get(name);
+        self.forgiven.extend(value);
+    }
+
+    /// As before, of a value somewhere in it.
+    #[cold]
+    pub(crate) fn forgive_value(&mut self, value: Value<'a>) {
+        self.forgiven.push(value);
+    }
+
+    /// Whether something is wrong.
+    pub(crate) fn has_flaws(&self) -> bool {
+        !self.flaws.is_empty()
+    }
+
+    /// Whether something is wrong with that very value.
+    #[cold]
+    pub(crate) fn is_wrong(&self, value: Value<'_>) -> bool {
+        let at = |flaw: &Flaw<'_>| flaw.value.map(|value| value.span());
+        self.flaws.iter().any(|flaw| at(flaw) == Some(value.span()))
     }
 
     /// Holds the payload as a whole against a table.
@@ -434,6 +462,14 @@ impl<'a> Walk<'a> {
     #[inline]
     pub(crate) fn saw(&mut self, when: When) {
         self.saw |= bit(when);
+    }
+
+    /// Looks on, and nothing that is wrong is worse than that.
+    pub(crate) fn at_most(&mut self, severity: Severity, look: impl FnOnce(&mut Self)) {
+        let before = self.severity;
+        self.severity = before.min(severity);
+        look(self);
+        self.severity = before;
     }
 
     /// Holds a value against a type; what is wrong is charged to the rule.
@@ -667,6 +703,10 @@ impl<'a> Walk<'a> {
         value: Option<Value<'a>>,
         text: impl FnOnce() -> String,
     ) {
+        let is_at = |one: &Value<'_>| value.is_some_and(|value| value.span() == one.span());
+        if self.forgiven.iter().any(is_at) {
+            return;
+        }
         let severity = severity.min(self.severity);
         let mut known = self.known.iter();
         if known.any(|&(id, worst)| id == rule.id && worst >= severity) {
@@ -750,7 +790,12 @@ impl<'a> Walk<'a> {
         before: &Walk<'_>,
     ) {
         for flaw in self.worst() {
-            let was_found = before.flaws.iter().any(|old| old.rule.id == flaw.rule.id);
+            // A milder one elsewhere does not stand for it.
+            let place = |flaw: &Flaw<'_>| flaw.value.map(|value| value.span());
+            let was_found = before.flaws.iter().any(|old| {
+                old.rule.id == flaw.rule.id
+                    && (old.severity >= flaw.severity || place(old) == place(&flaw))
+            });
             if !was_found {
                 let severity = Some(flaw.severity);
                 part.case(

@@ -20,6 +20,15 @@ struct Stage {
 
 impl Stage {
     fn new(links: &[(u8, u8)], numbered: bool) -> Stage {
+        let mut stage = Stage::unopened(links, numbered);
+        for link in 0..links.len() as u8 {
+            stage.open(link);
+        }
+        stage
+    }
+
+    /// Before any handshake.
+    fn unopened(links: &[(u8, u8)], numbered: bool) -> Stage {
         let monitor = Monitor::new();
         let mut ends = vec![];
         for (link, &(client, server)) in links.iter().enumerate() {
@@ -27,16 +36,12 @@ impl Stage {
                 ends.push((party, link as u8, role, monitor.part(role, LinkKind::Pipe)));
             }
         }
-        let mut stage = Stage {
+        Stage {
             monitor,
             ends,
             frames: 0,
             numbered,
-        };
-        for link in 0..links.len() as u8 {
-            stage.open(link);
         }
-        stage
     }
 
     fn open(&mut self, link: u8) {
@@ -87,8 +92,22 @@ impl Stage {
 
     /// That text goes out on the first link, or arrives.
     fn text(&mut self, text: &str, from: Role, is_sent: bool) {
+        self.text_on(0, text, from, is_sent);
+    }
+
+    /// That text goes over the link.
+    fn pass_text(&mut self, link: u8, text: &str, from: Role) {
+        self.frames += 1;
+        self.text_on(link, text, from, true);
+        self.text_on(link, text, from, false);
+    }
+
+    fn text_on(&mut self, link: u8, text: &str, from: Role, is_sent: bool) {
         let at = if is_sent { from } else { from.other() };
-        let end = self.ends.iter_mut().find(|end| end.1 == 0 && end.2 == at);
+        let end = self
+            .ends
+            .iter_mut()
+            .find(|end| end.1 == link && end.2 == at);
         let end = end.expect("an end");
         let sight = Sight {
             message: &classify(text.as_bytes(), &mut Scanner::new()).message,
@@ -96,7 +115,7 @@ impl Stage {
             body: None,
             frame: self.frames,
             party: PartyId(end.0),
-            link: LinkId(0),
+            link: LinkId(link),
             stream: 0,
             slips: &[],
         };
@@ -487,6 +506,65 @@ fn a_receiver_is_judged_by_the_params_that_it_reads() {
     );
     assert_eq!(frames(slip, refused), ["tool-call-params"]);
     assert_eq!(frames(r#","params":{"name":"t"}"#, served), [""; 0]);
+}
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+/// A client that falls back to a handshake at one server, and at the other only waits: it speaks older revisions, so it has to.
+/// One that never falls back may not know them.
+#[test]
+fn who_falls_back_at_one_server_falls_back_at_the_other() {
+    let probe =
+        format!(r#"{{"jsonrpc":"2.0","id":"p","method":"server/discover","params":{{{META}}}}}"#);
+    let refusal = |code: i32| {
+        format!(r#"{{"jsonrpc":"2.0","id":"p","error":{{"code":{code},"message":"m"}}}}"#)
+    };
+    let run = |codes: [i32; 2], opened: &[u8]| {
+        let mut stage = Stage::unopened(&[(0, 1), (0, 2)], true);
+        for (link, code) in codes.into_iter().enumerate() {
+            stage.pass_text(link as u8, &probe, Role::Client);
+            stage.pass_text(link as u8, &refusal(code), Role::Server);
+        }
+        for &link in opened {
+            stage.open(link);
+        }
+        one(&stage.settle())
+    };
+    assert_eq!(
+        run([-32601, -32602], &[0]),
+        "era-fallback-any-error client broken 0 [3, 4] | the server/discover is refused with -32602 and the client does not fall \
+         back to initialize, as it does at another server"
+    );
+    assert_eq!(run([-32601, -32602], &[0, 1]), "");
+    assert_eq!(run([-32601, -32602], &[]), "");
+    // An answer of its own revision proves a server that has no handshake.
+    assert!(!run([-32601, -32022], &[0]).contains("era-fallback"));
+}
+
+/// A subscription that nobody spoke of until the world came to rest.
+#[test]
+fn a_subscription_is_acknowledged_by_the_end() {
+    let listen = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#
+    );
+    let run = |then: &dyn Fn(&mut Stage)| {
+        let mut stage = Stage::unopened(&[(0, 1)], true);
+        stage.pass_text(0, &listen, Role::Client);
+        then(&mut stage);
+        one(&stage.settle())
+    };
+    assert_eq!(
+        run(&|_| {}),
+        "sub-ack-missing server broken 1 [1] | the subscription 1 was neither acknowledged nor refused"
+    );
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(run(&|stage| stage.pass_text(0, cancel, Role::Client)), "");
+    // A cancel on its way is none yet for the server, and the client waits for nothing more.
+    assert_eq!(run(&|stage| stage.text(cancel, Role::Client, true)), "");
+    assert_eq!(
+        run(&|stage| stage.event(0, Role::Server, PartEvent::Crashed)),
+        ""
+    );
 }
 
 /// Without frame numbers, what order did not matter leaves equal parts with equal fingerprints.

@@ -104,8 +104,12 @@ pub(crate) enum Defect {
     DiesOnSecondCall,
     /// Takes whatever comes next for the answer to its oldest request.
     TakesAnyFrame,
+    /// Gives the id of a cancelled request to the next one.
+    FreesCancelledId,
     /// Drops arrays where the revision has them.
     IgnoresBatch,
+    /// Never acknowledges a subscription, and sends nothing on it.
+    IgnoresListen,
     /// Sends requests of its own where the revision has none.
     AsksOutright,
     /// Makes a call a task for a client that does not know tasks.

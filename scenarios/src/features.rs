@@ -235,6 +235,9 @@ fn listen(session: &mut Session, plan: &Plan, owed: Owed, params: &Value, out: &
     let Some(filter) = params.get("notifications").and_then(Value::as_object) else {
         return session.refuse(plan, &owed, INVALID_PARAMS, out);
     };
+    if plan.defect == Defect::IgnoresListen {
+        return;
+    }
     let mut granted = vec![];
     let mut kinds = 0;
     for (name, bit, needed) in [

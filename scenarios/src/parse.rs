@@ -3,11 +3,10 @@
 use std::fmt;
 
 use mcpsim_traces::event::Fault;
-use mcpsim_traces::message::{Capability, Revision, Tool};
+use mcpsim_traces::message::{Capability, Tool};
 
-use crate::errands::is_in;
-use crate::revisions::Revisions;
 use crate::scenario::{Act, PartyRole, Scenario, Step, Transport};
+use crate::sense::check_revision;
 use crate::shape::{
     NAMELESS, NAMELESS_PARTY, NO_REPORTS, NO_ROOM, NO_STEPS, NO_TARGET, NO_TIME, NO_WINDOW,
     SCENARIO,
@@ -422,29 +421,6 @@ impl Scenario {
         }
         Ok(())
     }
-}
-
-/// What no revision of the client has, by member.
-fn check_revision(step: &Step, speaks: Revisions) -> Option<(&'static str, String)> {
-    let spoken = || {
-        let dates: Vec<&str> = speaks.iter().map(Revision::as_str).collect();
-        dates.join(", ")
-    };
-    if !speaks.iter().any(|revision| is_in(step.act, revision)) {
-        let message = format!(
-            "there is no such thing in {}, which the client speaks",
-            spoken()
-        );
-        return Some(("do", message));
-    }
-    if step.task && !speaks.has(Revision::V2025_11_25) {
-        let message = format!(
-            "2025-11-25 alone has tasks that a client asks for; this one speaks {}",
-            spoken()
-        );
-        return Some(("task", message));
-    }
-    None
 }
 
 /// What is wrong with a step, by member.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::message::{Capabilities, Capability, Tool};
+use mcpsim_traces::message::{Capabilities, Capability, Revision, Tool};
 
 use crate::errands::{is_in, needed};
 use crate::gateway::AS_SERVER;
 use crate::parse::{Mistake, Place, key, wrong};
+use crate::revisions::Revisions;
 use crate::scenario::{Act, Link, Party, PartyRole, Scenario, Step, Transport};
 
 /// Whose a capability is, by the first name of its path; what is not here both sides have.
@@ -209,4 +210,27 @@ fn idle_cancel(
     let first = cancels.insert(of, before.len())?;
     let message = format!("step {} cancels that already", first + 1);
     Some(("of", message))
+}
+
+/// What no revision of the client has, by member.
+pub(crate) fn check_revision(step: &Step, speaks: Revisions) -> Option<(&'static str, String)> {
+    let spoken = || {
+        let dates: Vec<&str> = speaks.iter().map(Revision::as_str).collect();
+        dates.join(", ")
+    };
+    if !speaks.iter().any(|revision| is_in(step.act, revision)) {
+        let message = format!(
+            "there is no such thing in {}, which the client speaks",
+            spoken()
+        );
+        return Some(("do", message));
+    }
+    if step.task && !speaks.has(Revision::V2025_11_25) {
+        let message = format!(
+            "2025-11-25 alone has tasks that a client asks for; this one speaks {}",
+            spoken()
+        );
+        return Some(("task", message));
+    }
+    None
 }

@@ -447,6 +447,9 @@ impl Session {
         let asked = self.asked.remove(at);
         self.untime(&asked, out);
         out.caused_by(asked.origin);
+        if let (Defect::FreesCancelledId, Some(number)) = (plan.defect, asked.id.as_integer()) {
+            self.next_id = number;
+        }
         if !(self.http && self.is_stateless()) {
             let cancelled = Message::cancelled(asked.id);
             self.say(plan, cancelled, route, out);

@@ -574,7 +574,7 @@ impl Payload {
             if text.get(at) != Some(&b'{') {
                 let end = scanner.value(text, at)?;
                 if may_declare(&text[at..end]) {
-                    declare(&mut found, parent, "");
+                    declare_all(&mut found, parent);
                 }
                 return Ok(end);
             }
@@ -717,6 +717,18 @@ fn declare(found: &mut Capabilities, parent: &str, child: &str) {
                 None => child.is_empty() && capability.as_str() == parent,
             });
     if let Some(&capability) = declared {
+        found.insert(capability);
+    }
+}
+
+/// Of what is no object nobody can tell what would be in it: all that there is.
+#[cold]
+fn declare_all(found: &mut Capabilities, parent: &str) {
+    let is_part = |capability: &&Capability| {
+        let path = capability.as_str();
+        path.split('.').next() == Some(parent)
+    };
+    for &capability in Capability::ALL.iter().filter(is_part) {
         found.insert(capability);
     }
 }

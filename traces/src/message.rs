@@ -468,7 +468,8 @@ capabilities! {
 }
 
 /// A set of declared [`Capability`]s. A flag such as `tools.listChanged` is in when it is `true`, an object-valued one when it
-/// is an object. A value of another type is a fault of its own, and counts as declared unless it is `null` or `false`.
+/// is an object. A value of another type is a fault of its own, and counts as declared, with all that could be in it, unless it
+/// is `null` or `false`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Capabilities(u32);
 

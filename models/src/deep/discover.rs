@@ -81,8 +81,10 @@ pub(crate) fn capabilities_of(value: Value<'_>) -> Capabilities {
         for &capability in Capability::ALL {
             match capability.as_str().split_once('.') {
                 None if name.is(capability.as_str()) => found.insert(capability),
+                // Of what is no object nobody can tell what would be in it.
                 Some((parent, child))
-                    if name.is(parent) && value.get(child).is_some_and(may_declare) =>
+                    if name.is(parent)
+                        && (!value.is_object() || value.get(child).is_some_and(may_declare)) =>
                 {
                     found.insert(capability);
                 }

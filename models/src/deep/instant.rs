@@ -19,6 +19,8 @@ pub(crate) enum Written {
     Rfc3339(Instant),
     /// Some other form of ISO 8601: without an offset, by weeks, without dashes.
     OtherIso,
+    /// In such a form, on a day that there is not.
+    NoDay,
     /// No time.
     No,
 }
@@ -47,6 +49,7 @@ impl Instant {
 pub(crate) fn read(text: &[u8]) -> Written {
     match rfc3339(text) {
         Some(instant) => Written::Rfc3339(instant),
+        None if is_no_day(text) => Written::NoDay,
         None if is_like_iso(text) => Written::OtherIso,
         None => Written::No,
     }
@@ -161,6 +164,24 @@ fn days_before(year: i64, month: i64) -> i64 {
 }
 
 /// Whether it looks like a date of ISO 8601 that RFC 3339 does not have.
+/// Whether the text begins with a date, and no calendar has it: 2025-02-30.
+pub(crate) fn is_no_day(text: &[u8]) -> bool {
+    let mut rest = Reader(text);
+    let mut date = || {
+        let year = rest.digits(4)?;
+        rest.one_of(b"-")?;
+        let month = rest.digits(2)?;
+        rest.one_of(b"-")?;
+        Some((year, month, rest.digits(2)?))
+    };
+    let Some((year, month, day)) = date() else {
+        return false;
+    };
+    let is_whole = rest.0.first().is_none_or(|byte| b"Tt ".contains(byte));
+    let is_real = (1..=12).contains(&month) && (1..=days_of(year, month)).contains(&day);
+    is_whole && !is_real
+}
+
 fn is_like_iso(text: &[u8]) -> bool {
     let is_dated = text.len() >= 8 && text[..4].iter().all(u8::is_ascii_digit);
     let is_marked = text.len() == 8 || text.iter().any(|byte| matches!(byte, b'-' | b'T' | b'W'));
@@ -224,12 +245,19 @@ mod tests {
             "20251125T103000Z",
             "2025-11-25",
             "20251125",
-            "2025-02-29T00:00:00Z",
             "2025-11-25T24:00:00Z",
             "2025-11-25T10:30:00.Z",
             "2025-11-25T10:30:00+0200",
         ] {
             assert_eq!(read(text.as_bytes()), Written::OtherIso, "{text}");
+        }
+        for text in [
+            "2025-02-29T00:00:00Z",
+            "2025-02-30",
+            "2025-13-01T00:00:00Z",
+            "2025-11-00 10:30",
+        ] {
+            assert_eq!(read(text.as_bytes()), Written::NoDay, "{text}");
         }
         for text in [
             "",

@@ -10,6 +10,7 @@ use mcpsim_traces::message::Method;
 use mcpsim_traces::tape::Value;
 
 use crate::deep::Frame;
+use crate::deep::discover::may_declare;
 use crate::deep::instant::{self, Instant};
 use crate::deep::task_tools::Tools;
 use crate::idset::IdSet;
@@ -474,7 +475,15 @@ impl Declared {
     /// What an initialize request or its result declares.
     pub(crate) fn of(payload: Option<Value<'_>>) -> Declared {
         let mut bits = Declared::KNOWN;
-        let tasks = payload.and_then(|payload| payload.path(&["capabilities", "tasks"]));
+        let all = payload.and_then(|payload| payload.get("capabilities"));
+        let tasks = all.and_then(|all| all.get("tasks"));
+        // Of what is no object nobody can tell what would be in it.
+        let is_odd = |value: Value<'_>| !value.is_object() && may_declare(value);
+        if all.is_some_and(|all| !all.is_object())
+            || tasks.is_some_and(|tasks| is_odd(tasks) || tasks.get("requests").is_some_and(is_odd))
+        {
+            return Declared::default();
+        }
         if let Some(tasks) = tasks.filter(|tasks| tasks.is_object()) {
             bits |= Declared::TASKS;
             for (path, bit) in [

@@ -406,7 +406,7 @@ impl Observer {
             _ => None,
         };
         if self.closed_first != Some(Role::Client) {
-            self.server.judge_acknowledged(&mut cx, seen);
+            self.server.judge_acknowledged(&mut cx, seen, |_| true);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Kind, Message, Method, Version};
+use mcpsim_traces::message::{Kind, Message, Method, Shape, Version};
 
 use super::{Fact, Knows, Part, UNREAD_MAX, flag, open, push_latest};
 use crate::idset::Used;
@@ -56,7 +56,15 @@ impl Part {
         let Ok(at) = self.find_own(message.id) else {
             self.excuse_mismatch(message.id);
             let alike = self.asked_alike(message.id);
-            if alike.is_some_and(|(_, method)| method == Method::Initialize) {
+            // What looks like the answer to the open initialize, under another id or none, opens the session for a lenient client.
+            let is_shaped = message.shape == Shape::Initialize;
+            let meant = self.own.iter().position(|own| {
+                is_shaped && own.method == Method::Initialize && !own.answer.is_some()
+            });
+            if let Some(at) = meant {
+                self.own[at].flags |= open::EXCUSED | open::MISANSWERED;
+            }
+            if meant.is_some() || alike.is_some_and(|(_, method)| method == Method::Initialize) {
                 self.handshake_answered(cx, message, fact);
             }
             self.note_stray(cx, message.id);

@@ -38,6 +38,8 @@ pub(crate) mod flag {
         UNTOLD_MINE = 27, "The party's handshake has no capabilities to be read.";
         UNTOLD_THEIRS = 28, "... nor has the other side's.";
         ODD_TOKEN = 29, "A request toward the party has a progress token that can be none.";
+        AT_DOOR = 30, "The log was made beside the party's program, which may not have read all that had come.";
+        ODD_CURSOR = 31, "A page that the party sent or got has a `nextCursor` that is no string.";
         LATE = 26, "The recording begins with a request of 2026-07-28, and a session may have begun before it.";
     }
 }

@@ -433,7 +433,7 @@ impl Part {
         if self.link == LinkKind::Http || request.flags & open::EXCUSED != 0 {
             return;
         }
-        let is_certain = self.knows(request.cancel) == Knows::Must;
+        let is_certain = self.has_read(request.cancel, request.cancel_frame);
         let (verdict, severity, but) = match is_certain {
             true => (Verdict::Broken, None, "which had been received"),
             false => (

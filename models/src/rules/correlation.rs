@@ -2,7 +2,7 @@
 
 use mcpsim_traces::event::Role;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Kind, Message, Method};
+use mcpsim_traces::message::{Condition, Kind, Message, Method, Shape};
 
 use crate::era::Era;
 use crate::idset::Used;
@@ -137,6 +137,7 @@ impl Part {
     fn answer(&mut self, cx: &mut Cx<'_>, message: &Message, at: usize, is_bad: bool) {
         let request = self.drop_in(at);
         self.proven(request.fact);
+        self.note_read(request.frame);
         self.answered.insert(request.id);
         self.note_answer(request.id, cx.frame);
         if self.rare.is_some() {
@@ -149,12 +150,9 @@ impl Part {
             self.answerable(request.id);
         }
         if self.tokens.is_some() {
-            // A task goes on reporting after its request was answered.
-            self.retire_tokens(
-                request.id,
-                !message.has(Condition::TaskCreated),
-                (cx.frame, cx.stream),
-            );
+            // A task goes on reporting after its request was answered; so may the second request under one id.
+            let is_done = !message.has(Condition::TaskCreated) && request.flags & open::REUSED == 0;
+            self.retire_tokens(request.id, is_done, (cx.frame, cx.stream));
         }
         if request.cancel.is_some() && request.flags & open::REUSED == 0 {
             self.answered_after_cancel(cx, &request);
@@ -250,6 +248,19 @@ impl Part {
         head.iter().position(|request| is_coerced(request.id, id))
     }
 
+    /// What looks like the answer to the open initialize, under another id or none: a lenient client goes on by what it says.
+    #[cold]
+    pub(crate) fn meant_for_initialize(&mut self, cx: &mut Cx<'_>, message: &Message) {
+        let is_meant = message.shape == Shape::Initialize
+            && self
+                .inn
+                .iter()
+                .any(|request| request.method == Method::Initialize);
+        if is_meant {
+            self.initialize_answered(cx, message);
+        }
+    }
+
     /// A response whose id belongs to no open request.
     #[cold]
     fn stray(&mut self, cx: &mut Cx<'_>, message: &Message) {
@@ -271,7 +282,8 @@ impl Part {
             let request = self.drop_in(at);
             self.proven(request.fact);
             self.answered.insert(request.id);
-            self.retire_tokens(request.id, true, (cx.frame, cx.stream));
+            let is_done = request.flags & open::REUSED == 0;
+            self.retire_tokens(request.id, is_done, (cx.frame, cx.stream));
             let text = format!(
                 "the answer to {} has the id {id}; it repeats the id, with its type",
                 request.id
@@ -282,6 +294,7 @@ impl Part {
             }
             return;
         }
+        self.meant_for_initialize(cx, message);
         match self.answered.has(id) {
             Used::Unknown => return,
             Used::Before => {

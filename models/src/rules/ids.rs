@@ -207,6 +207,12 @@ impl Part {
             self.set(flag::INITIALIZED_SENT);
             self.proven(self.opened);
         }
+        if message.method == Method::SubscriptionsAcknowledged
+            && let Some(deep) = &mut self.deep
+        {
+            let waiting = deep.subscriptions.iter_mut();
+            waiting.for_each(|one| one.told_of_ack());
+        }
     }
 
     /// Takes the id of a new request.
@@ -322,6 +328,7 @@ impl Part {
             let text =
                 "a result without an id answers nobody; it repeats the request's id".to_string();
             self.broken(cx, &RESULT_ID_MISSING, &[cx.frame], text);
+            self.meant_for_initialize(cx, message);
             return;
         }
         let is_null = message.id == Key::NULL && cx.is_stateless;

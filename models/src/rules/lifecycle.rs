@@ -344,6 +344,8 @@ impl Part {
             own.any(|own| own.method == Method::Initialize && !own.answer.is_some())
         };
         match self.knows(self.refused) {
+            // Who went on as if it were no refusal was told so.
+            Knows::Must if !is_trying() && self.is(flag::INITIALIZED_SENT) => {}
             Knows::Must if !is_trying() => {
                 let text = format!(
                     "{} after initialize was refused; there is no session",
@@ -353,6 +355,7 @@ impl Part {
             }
             // Either too early or after the refusal: which of the two cannot be told.
             Knows::May => {}
+            _ if self.may_have_met_more() => cx.pass_over(&CLIENT_REQUEST_BEFORE_INIT_RESPONSE),
             _ => {
                 let text = format!(
                     "{} before the answer to initialize; only pings may pass",
@@ -374,6 +377,11 @@ impl Part {
         }
         if self.is(flag::INIT_SENT) {
             let was_refused = self.knows(self.refused) != Knows::No && !self.opened.is_some();
+            // A copy of the frame is told by its id.
+            let is_copy = message.id == self.init_id && self.find_own(message.id).is_ok();
+            if !was_refused && is_copy {
+                return;
+            }
             if !was_refused {
                 let first = self.rare.as_ref().map_or(0, |rare| rare.init_frame);
                 let text =
@@ -399,7 +407,9 @@ impl Part {
         if self.knows(self.opened) == Knows::No {
             return self.speaks_first(cx, message);
         }
-        if self.knows(self.initialized) == Knows::No {
+        if self.knows(self.initialized) == Knows::No && self.may_have_met_more() {
+            cx.pass_over(&SERVER_REQUEST_BEFORE_INITIALIZED);
+        } else if self.knows(self.initialized) == Knows::No {
             let text = format!(
                 "{} before notifications/initialized came; only pings may pass",
                 name(message)
@@ -414,8 +424,16 @@ impl Part {
         if self.is(flag::JOINED | flag::FORCED) {
             return;
         }
+        if self.may_have_met_more() {
+            return cx.pass_over(&SERVER_SPEAKS_BEFORE_INITIALIZE);
+        }
         let text = format!("{} before the client's initialize", name(message));
         self.broken(cx, &SERVER_SPEAKS_BEFORE_INITIALIZE, &[cx.frame], text);
+    }
+
+    /// Whether something that cannot be read here went to the party: a lenient reader may have found in it what was meant.
+    fn may_have_met_more(&self) -> bool {
+        self.is(flag::GARBLED_IN) || self.unreadable > 0
     }
 
     /// A notification, as far as the handshake goes.
@@ -454,7 +472,9 @@ impl Part {
             }
             return;
         }
-        if self.knows(self.opened) == Knows::No {
+        if self.knows(self.opened) == Knows::No && self.may_have_met_more() {
+            cx.pass_over(&INITIALIZED_TOO_EARLY);
+        } else if self.knows(self.opened) == Knows::No {
             let text =
                 "notifications/initialized before a successful answer to initialize".to_string();
             self.broken(cx, &INITIALIZED_TOO_EARLY, &[cx.frame], text);

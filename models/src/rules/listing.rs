@@ -113,7 +113,12 @@ fn list_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>)
     };
     match (part.role, frame.message.kind) {
         (Role::Client, Kind::Request) => pagination::page_asked(part, deep, cx, frame, kind),
-        (Role::Server, Kind::Result) => page_sent(part, deep, cx, frame, kind),
+        (Role::Server, Kind::Result) => {
+            if let Some(seen) = seen(cx, frame, kind) {
+                note_cursor(part, &seen);
+            }
+            page_sent(part, deep, cx, frame, kind);
+        }
         (Role::Server, Kind::Error) => refusals::list_refused(part, deep, cx, frame, kind),
         _ => {}
     }
@@ -124,6 +129,7 @@ fn list_toward(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
         && let Some(seen) = seen(cx, frame, kind)
         && part.role == Role::Client
     {
+        note_cursor(part, &seen);
         deep.listings.page(&seen, cx.ledger);
     }
 }
@@ -136,6 +142,14 @@ fn seen<'a>(cx: &Cx<'_>, frame: &Frame<'a>, kind: ListKind) -> Option<Seen<'a>> 
         frame: cx.frame,
         fact: frame.fact,
     })
+}
+
+/// A cursor that is none: who sends it back repeats what it was given.
+fn note_cursor(part: &mut Part, seen: &Seen<'_>) {
+    let next = seen.result.get("nextCursor");
+    if next.is_some_and(|next| !next.is_text()) {
+        part.set(flag::ODD_CURSOR);
+    }
 }
 
 /// The server sends a page.

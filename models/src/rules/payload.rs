@@ -9,7 +9,7 @@ use mcpsim_traces::tape::Value;
 use crate::deep::Frame;
 use crate::era::Era;
 use crate::ledger::Cx;
-use crate::part::Part;
+use crate::part::{Part, flag};
 use crate::rules::envelope::{is_in, may_send};
 use crate::rules::stateless::payload::{
     DISCOVER_RESULT_SHAPE, NOTIFICATION_SCHEMA, REQUEST_SCHEMA, RESULT_SCHEMA,
@@ -276,6 +276,9 @@ pub(crate) fn judge(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         is_one_sentence(&mut walk);
         return walk.report(part, cx);
     }
+    if part.is(flag::ODD_CURSOR) {
+        walk.forgive("cursor");
+    }
     meta::judge(&mut walk);
     let is_kept = is_complete(&walk, &frame) && !lifecycle::is_of_later(&mut walk, &frame);
     if is_kept && let Some((def, rule)) = table(part.role, &frame) {
@@ -315,6 +318,9 @@ pub(crate) fn is_misshapen(part: &Part, cx: &Cx<'_>, frame: &Frame<'_>) -> bool 
         };
         match Walk::begin(frame) {
             Some(mut walk) => {
+                if part.is(flag::ODD_CURSOR) {
+                    walk.forgive("cursor");
+                }
                 walk.whole(def, rule);
                 walk.breaks(OF_PARAMS)
             }

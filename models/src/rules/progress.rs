@@ -214,6 +214,9 @@ impl Part {
     /// The party reports progress.
     pub(crate) fn progress_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let token = message.token;
+        if message.has(Condition::ParamsNotObject) {
+            return;
+        }
         if !token.is_present()
             || message.has(Condition::ProgressMissing)
             || message.has(Condition::TotalNotNumber)

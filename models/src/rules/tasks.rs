@@ -608,7 +608,7 @@ fn by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     if frame.revision != Some(Revision::V2025_11_25) {
         return;
     }
-    form::by(part, cx, frame);
+    form::by(part, deep, cx, frame);
     match frame.message.kind {
         Kind::Request => ask::by(part, deep, cx, frame),
         Kind::Result | Kind::Error => answer::by(part, deep, cx, frame),

@@ -12,7 +12,7 @@ use crate::ledger::{Cx, bit};
 use crate::part::{Part, flag};
 use crate::rules::{Basis, Category, MUST, Needs, Rule, SHOULD, Side, When};
 use crate::same::is_same;
-use crate::schema::{Fit, Reading};
+use crate::schema::{Fit, Reading, Validity};
 
 pub(crate) const STRUCTURED_CONTENT_MISSING: Rule = Rule {
     id: "structured-content-missing",
@@ -183,7 +183,8 @@ fn judge(
             part.case(cx, rule, Verdict::Broken, severity, &frames, value, text);
         }
         Fit::Unknown(why) => {
-            if deep.listings.is_noted {
+            let is_told = deep.listings.is_noted || matches!(output.validity(), Validity::Odd(_));
+            if is_told {
                 return;
             }
             let because = why.told();

@@ -56,7 +56,7 @@ pub(crate) fn listed(
         return;
     }
     let tools = result.get("tools");
-    let (mut wrong, mut header) = (None, None);
+    let (mut wrong, mut odd, mut header) = (None, None, None);
     for tool in tools.into_iter().flat_map(Value::items) {
         for name in ["inputSchema", "outputSchema"] {
             // What is no object is another rule's matter.
@@ -72,6 +72,10 @@ pub(crate) fn listed(
                     Validity::Invalid(_) if is_misshapen(schema, frame.is_stateless) => None,
                     Validity::Invalid(words) => {
                         wrong.get_or_insert_with(|| (tool, name, schema, words.clone()));
+                        None
+                    }
+                    Validity::Odd(words) => {
+                        odd.get_or_insert_with(|| (tool, name, schema, words.clone()));
                         None
                     }
                 },
@@ -91,6 +95,16 @@ pub(crate) fn listed(
     if let Some((tool, name, schema, words)) = wrong {
         let text = format!("the {name} of {} is no valid schema: {words}", named(tool));
         part.broken_value(cx, &TOOL_SCHEMA_DIALECT, schema, text);
+    } else if let Some((tool, name, schema, words)) = odd {
+        part.case(
+            cx,
+            &TOOL_SCHEMA_DIALECT,
+            Verdict::Broken,
+            Some(Severity::Warning),
+            &[cx.frame],
+            Some(schema),
+            format!("the {name} of {} cannot be used: {words}", named(tool)),
+        );
     }
 }
 

@@ -205,12 +205,25 @@ pub(crate) fn noise_rule(role: Role) -> &'static Rule {
     }
 }
 
+/// Whether the words stand somewhere in the text.
+pub(crate) fn holds(text: Option<&[u8]>, words: &[u8]) -> bool {
+    text.is_some_and(|text| memchr::memmem::find(text, words).is_some())
+}
+
 impl Part {
     /// A frame that is no message.
     #[cold]
     pub(crate) fn malformed_by(&mut self, cx: &mut Cx<'_>, message: &Message) {
         let frame = [cx.frame];
         let has = |condition| message.has(condition);
+        let may_begin = || match has(Condition::Noise) {
+            true => holds(cx.text, b"\"initialize\""),
+            false => !has(Condition::Blank),
+        };
+        if self.role == Role::Client && may_begin() {
+            // It may have been what the client has to begin with.
+            self.set(flag::SPOKE);
+        }
         // A value that stands on a line of its own may be a piece of a message that has begun.
         let may_be_piece = has(Condition::Scalar)
             || has(Condition::KindUnclear) && has(Condition::VersionTagMissing);

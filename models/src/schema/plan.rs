@@ -11,6 +11,8 @@ use super::Why;
 const WIDTH_MAX: u64 = 20_000;
 /// A longer way through references and combinations, at one value, is not followed.
 const DEPTH_MAX: u32 = 64;
+/// So much of a pattern is shown.
+const PATTERN_SHOWN_MAX: usize = 60;
 
 /// What is known of a schema that can be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +34,58 @@ pub(super) fn plan(root: &Value) -> Result<Plan, Why> {
         width,
         has_patterns: graph.has_patterns,
     })
+}
+
+/// A pattern of the schema that no engine takes, with the reason.
+pub(super) fn broken_pattern(root: &Value) -> Option<String> {
+    let mut graph = Graph::new(root);
+    // What was found before something that is not followed stands.
+    let _ = graph.collect();
+    let (pattern, why) = graph.broken?;
+    let shown: String = pattern.chars().take(PATTERN_SHOWN_MAX).collect();
+    Some(format!(
+        "the pattern {shown:?} is no regular expression: {why}"
+    ))
+}
+
+/// What keeps a text from being a regular expression, in every dialect of them.
+fn pattern_flaw(pattern: &str) -> Option<&'static str> {
+    let mut rest = pattern.chars().peekable();
+    let (mut open, mut in_class, mut is_empty) = (0u32, false, true);
+    while let Some(one) = rest.next() {
+        let was_empty = std::mem::replace(&mut is_empty, false);
+        match one {
+            '\\' if rest.next().is_none() => return Some("it ends with a backslash"),
+            '\\' => {}
+            ']' if in_class => in_class = false,
+            _ if in_class => {}
+            '[' => {
+                in_class = true;
+                // A bracket right at the beginning of a class is a member in some dialects: nothing is said of these.
+                rest.next_if_eq(&'^');
+                if rest.peek() == Some(&']') {
+                    return None;
+                }
+            }
+            '(' => {
+                open += 1;
+                is_empty = true;
+                if rest.next_if_eq(&'?').is_some() {
+                    rest.next();
+                }
+            }
+            ')' if open == 0 => return Some("it closes a group that it has not opened"),
+            ')' => open -= 1,
+            '|' => is_empty = true,
+            '*' | '+' | '?' if was_empty => return Some("it repeats nothing"),
+            _ => {}
+        }
+    }
+    match (in_class, open) {
+        (true, _) => Some("a class is not closed"),
+        (_, 1..) => Some("a group is not closed"),
+        _ => None,
+    }
 }
 
 /// One schema in the document, and those that it applies to the same value.
@@ -56,6 +110,8 @@ struct Graph<'a> {
     /// References by name, from where.
     named: Vec<(u32, &'a str)>,
     has_patterns: bool,
+    /// The first pattern that is none, and why.
+    broken: Option<(&'a str, &'static str)>,
     /// A part has an address of its own.
     is_bundle: bool,
     has_refs: bool,
@@ -73,6 +129,7 @@ impl<'a> Graph<'a> {
             anchors: BTreeMap::new(),
             named: vec![],
             has_patterns: false,
+            broken: None,
             is_bundle: false,
             has_refs: false,
         };
@@ -141,7 +198,10 @@ impl<'a> Graph<'a> {
                 self.number(value);
             }
             ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(map)) => {
-                self.has_patterns |= keyword == "patternProperties";
+                if keyword == "patternProperties" {
+                    self.has_patterns = true;
+                    map.keys().for_each(|pattern| self.pattern(pattern));
+                }
                 self.nodes[at as usize].width += map.len() as u64;
                 for one in map.values() {
                     self.number(one);
@@ -166,10 +226,21 @@ impl<'a> Graph<'a> {
             ("enum" | "required", Value::Array(list)) => {
                 self.nodes[at as usize].width += list.len() as u64;
             }
-            ("pattern", _) => self.has_patterns = true,
+            ("pattern", _) => {
+                self.has_patterns = true;
+                if let Value::String(pattern) = value {
+                    self.pattern(pattern);
+                }
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn pattern(&mut self, pattern: &'a str) {
+        if self.broken.is_none() {
+            self.broken = pattern_flaw(pattern).map(|why| (pattern, why));
+        }
     }
 
     fn apply(&mut self, at: u32, value: &'a Value) {

@@ -6,6 +6,7 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::tape::Value;
 
 use super::Ill;
+use crate::deep::instant::is_no_day;
 
 /// Something that makes the string another thing.
 const fn hard(why: &'static str) -> Ill {
@@ -246,7 +247,11 @@ pub(crate) fn timestamp(value: Value<'_>) -> Option<Ill> {
     let is_one = |byte: &u8| byte.is_ascii_digit() || b"-:.,+TtZzW ".contains(byte);
     let is_time =
         text.len() >= 4 && text[..4].iter().all(u8::is_ascii_digit) && text.iter().all(is_one);
-    (!is_time).then_some(note("it is not written as ISO 8601 has it"))
+    match () {
+        () if !is_time => Some(note("it is not written as ISO 8601 has it")),
+        () if is_no_day(&text) => Some(note("there is no such day")),
+        () => None,
+    }
 }
 
 /// What keeps a string from being a `traceparent` of W3C Trace Context.

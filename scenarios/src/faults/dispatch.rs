@@ -384,6 +384,15 @@ pub(super) const FAULTS: &[Fault] = &[
         Defect::TakesAnyFrame,
     ),
     does(
+        "frees-a-cancelled-id",
+        "The client gives the id of a cancelled request to the next one.",
+        "cancel-on-timeout",
+        Client,
+        "id-reused-by-sender",
+        Defect::FreesCancelledId,
+    )
+    .sometimes(),
+    does(
         "ignores-arrays",
         "The server drops arrays, which 2025-03-26 has.",
         "batches",

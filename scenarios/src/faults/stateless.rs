@@ -77,6 +77,14 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
     ),
     does(
+        "never-acknowledges",
+        "The server takes a subscription, and says nothing of it or on it.",
+        "subscriptions",
+        Server,
+        "sub-ack-missing",
+        Defect::IgnoresListen,
+    ),
+    does(
         "asks-outright",
         "The server sends the client a request, which 2026-07-28 does not have.",
         "questions",

@@ -107,7 +107,6 @@ pub(crate) const ICON_SHAPE: Rule = Rule {
     says: "Icons are an array of objects with a string `src`, and perhaps mimeType, an array of sizes, and a theme.",
     why: "One bad icon makes strict readers drop the tool that has it. `sizes` was one string in drafts.",
     when: When::ICON,
-    twin: "icon-src-scheme",
     ..MUST
 };
 
@@ -230,8 +229,17 @@ fn icon_theme<'a>(walk: &mut Walk<'a>, value: Value<'a>, _: &'static Rule) {
 
 static AN_ICON: What = What::Def(&ICON);
 
+fn icons<'a>(walk: &mut Walk<'a>, value: Value<'a>, rule: &'static Rule) {
+    const ALL: What = What::ArrayOf(&AN_ICON);
+    if !walk.is_stateless() {
+        return walk.value(value, &ALL, rule);
+    }
+    let rule = of_payload(walk);
+    walk.at_most(Severity::Warning, |walk| walk.value(value, &ALL, rule));
+}
+
 /// `icons` of whatever has some.
-pub(crate) const ICONS: Member = optional("icons", What::ArrayOf(&AN_ICON))
+pub(crate) const ICONS: Member = optional("icons", What::Check("an array", icons))
     .since(Revision::V2025_11_25)
     .rule(&ICON_SHAPE);
 

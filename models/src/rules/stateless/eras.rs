@@ -364,31 +364,61 @@ impl Part {
     /// The client has ended: whether it gave up where it should have fallen back, which only the client knows.
     #[cold]
     pub(crate) fn judge_given_up(&self, cx: &mut Cx<'_>) {
-        if self.handshake_begun() || self.is(flag::MODERN | flag::JOINED) {
+        let Some((frames, what, code)) = self.probed_in_vain() else {
+            return;
+        };
+        if code == Some(-32601) {
             return;
         }
-        let probe = self
-            .deep
-            .as_ref()
-            .and_then(|deep| deep.outside.as_ref()?.probe);
-        let silent = self.own.iter().find(|own| {
-            own.method == Method::ServerDiscover
-                && own.flags & open::STATELESS != 0
-                && !own.answer.is_some()
-        });
-        let (frames, what) = match (probe, silent) {
-            (Some((_, _, -32601)), _) => return,
-            (Some((asked, answer, code)), _) => {
-                ([asked, answer], format!("is refused with {code}"))
-            }
-            (None, Some(own)) => ([0, own.frame], "has no answer".to_string()),
-            (None, None) => return,
-        };
         let text = format!(
             "the server/discover {what} and the client ends; if it speaks older revisions too it falls back to initialize"
         );
         cx.set_era(Era::Stateless);
         self.unsure(cx, &ERA_FALLBACK_ANY_ERROR, &frames, text);
+    }
+
+    /// At another server the same client fell back after a probe: here it did not.
+    #[cold]
+    pub(crate) fn judge_fallback(&self, cx: &mut Cx<'_>) {
+        let Some((frames, what, _)) = self.probed_in_vain() else {
+            return;
+        };
+        let text = format!(
+            "the server/discover {what} and the client does not fall back to initialize, as it does at another server"
+        );
+        cx.set_era(Era::Stateless);
+        self.broken(cx, &ERA_FALLBACK_ANY_ERROR, &frames, text);
+    }
+
+    /// Whether the client asked for the server's era and then began a session.
+    pub(crate) fn has_fallen_back(&self) -> bool {
+        self.role == Role::Client
+            && self.handshake_begun()
+            && !self.is(flag::MODERN)
+            && self.probe().is_some()
+    }
+
+    fn probe(&self) -> Option<(u32, u32, i64)> {
+        self.deep.as_ref()?.outside.as_ref()?.probe
+    }
+
+    /// A probe that an older server refused or left unanswered, and that no handshake followed: its frames, what became of it, and
+    /// with which code.
+    fn probed_in_vain(&self) -> Option<([u32; 2], String, Option<i64>)> {
+        if self.handshake_begun() || self.is(flag::MODERN | flag::JOINED) {
+            return None;
+        }
+        if let Some((asked, answer, code)) = self.probe() {
+            let what = format!("is refused with {code}");
+            return Some(([asked, answer], what, Some(code)));
+        }
+        let silent = self.own.iter().find(|own| {
+            own.method == Method::ServerDiscover
+                && own.flags & open::STATELESS != 0
+                && !own.answer.is_some()
+        });
+        let asked = silent?.frame;
+        Some(([0, asked], "has no answer".to_string(), None))
     }
 }
 

@@ -5,13 +5,13 @@ mod rows;
 use mcpsim_traces::event::{LinkKind, Role};
 use mcpsim_traces::judge::Verdict;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Kind, Method};
+use mcpsim_traces::message::{Condition, Kind, Method};
 use mcpsim_traces::tape::Value;
 
 use crate::deep::subscriptions::{Ack, Change, End, Filter, SUBSCRIPTION_ID, Subscription};
 use crate::deep::{Deep, Frame, Topic};
 use crate::ledger::{Cx, bit};
-use crate::part::{Fact, Knows, Mode, Part, flag, open};
+use crate::part::{Fact, Mode, Part, flag, open};
 use crate::rules::When;
 use crate::rules::ids::is_coerced;
 use crate::shape::shown;
@@ -119,7 +119,11 @@ fn notified(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
     match tag {
         Some(tag) => tagged(part, deep, cx, frame, tag),
         // Metadata that is no object is the envelope's matter.
-        None if meta.is_some_and(|meta| !meta.is_object()) => told_of_some_ack(deep, cx, frame),
+        None if meta.is_some_and(|meta| !meta.is_object())
+            || frame.message.has(Condition::ParamsNotObject) =>
+        {
+            told_of_some_ack(deep, cx, frame);
+        }
         None if is_core => untagged(part, deep, cx, frame),
         None => {}
     }
@@ -333,7 +337,7 @@ fn ended(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>, one: &Subscription) ->
         None => [one.cancel_frame, cx.frame],
     };
     // A cancel may have crossed this frame.
-    if one.end.is_some() || part.knows(one.cancel) == Knows::Must {
+    if one.end.is_some() || part.has_read(one.cancel, one.cancel_frame) {
         part.broken(cx, &SUB_SILENCE_AFTER_END, &frames, text);
     }
     true
@@ -496,14 +500,19 @@ fn asks_for_input(frame: &Frame<'_>) -> bool {
 
 impl Part {
     /// Nothing more will come from the server: subscriptions that it left without a word, certainly so where they have waited for
-    /// that long.
+    /// that long, and only those that `is_owed` says the server still had to speak of.
     #[cold]
-    pub(crate) fn judge_acknowledged(&self, cx: &mut Cx<'_>, certain_ms: Option<u64>) {
+    pub(crate) fn judge_acknowledged(
+        &self,
+        cx: &mut Cx<'_>,
+        certain_ms: Option<u64>,
+        is_owed: impl Fn(Key) -> bool,
+    ) {
         let Some(deep) = &self.deep else { return };
         let now = cx.now_ms;
         let waiting = deep.subscriptions.iter().filter(|one| {
             let is_settled = one.is_acknowledged() || one.is_over();
-            !is_settled && !one.is_blurred
+            !is_settled && !one.is_blurred && is_owed(one.id)
         });
         for one in waiting {
             let waited = now.saturating_sub(one.since);

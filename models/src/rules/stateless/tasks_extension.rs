@@ -249,8 +249,13 @@ fn saw_task(cx: &mut Cx<'_>) {
 
 /// Whether a discover result has the extension.
 fn lists_extension(frame: &Frame<'_>) -> Option<bool> {
-    let capabilities = frame.payload?.get("capabilities")?;
-    Some(capabilities.path(&["extensions", EXTENSION]).is_some())
+    // Of what is no object nobody can tell what would be in it.
+    let capabilities = frame.payload?.get("capabilities");
+    let capabilities = capabilities.filter(|all| all.is_object())?;
+    match capabilities.get("extensions") {
+        None => Some(false),
+        Some(all) => all.is_object().then(|| all.get(EXTENSION).is_some()),
+    }
 }
 
 /// Whether a result says that a task was created.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::deep::instant::{self, Written};
 use crate::deep::tasks::{RELATED, is_augmentable, text_key};
-use crate::deep::{Asked, Frame};
+use crate::deep::{Asked, Deep, Frame};
 use crate::ledger::{Cx, bit};
 use crate::part::Part;
 use crate::rules::payload::pagination::NEXT_CURSOR;
@@ -92,6 +92,10 @@ fn time_flaw(value: Value<'_>) -> Option<Ill> {
             why: "another form of ISO 8601 stands there".into(),
             severity: Severity::Warning,
         }),
+        Written::NoDay => Some(Ill {
+            why: "there is no such day".into(),
+            severity: Severity::Error,
+        }),
         Written::No => Some(Ill {
             why: "it is none of ISO 8601".into(),
             severity: Severity::Error,
@@ -117,16 +121,18 @@ fn updated_after_created<'a>(walk: &mut Walk<'a>, task: Value<'a>, _: &'static R
 }
 
 /// The forms of a frame that the party sends.
-pub(super) fn by(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+pub(super) fn by(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     match (frame.message.kind, frame.method) {
         (Kind::Result, Method::TasksGet | Method::TasksCancel)
         | (Kind::Notification, Method::TasksStatus) => {
-            shape::judge(part, cx, frame, &TASK, &TASK_OBJECT_SHAPE);
+            deep.odd_tasks
+                .judge(part, cx, frame, &TASK, &TASK_OBJECT_SHAPE);
         }
         (Kind::Result, Method::TasksList) => {
-            shape::judge(part, cx, frame, &LIST, &TASK_LIST_SHAPE);
+            deep.odd_tasks
+                .judge(part, cx, frame, &LIST, &TASK_LIST_SHAPE);
         }
-        (Kind::Result, method) if is_augmentable(method) => created(part, cx, frame),
+        (Kind::Result, method) if is_augmentable(method) => created(part, deep, cx, frame),
         (Kind::Request, Method::TasksGet | Method::TasksResult | Method::TasksCancel)
             if frame.payload.is_some() =>
         {
@@ -140,14 +146,15 @@ pub(super) fn by(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     metadata(part, cx, frame);
 }
 
-fn created(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+fn created(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     let is_wanted = frame.asked.is_some_and(|asked| asked.wants_task);
     let task = frame.payload.and_then(|result| result.get("task"));
     let Some(task) = task.filter(|task| is_wanted && task.is_object()) else {
         return;
     };
     cx.ledger.saw(bit(When::TASK));
-    shape::judge(part, cx, frame, &CREATED, &TASK_OBJECT_SHAPE);
+    deep.odd_tasks
+        .judge(part, cx, frame, &CREATED, &TASK_OBJECT_SHAPE);
     let is_begun = |status: Value<'_>| {
         !status.is_one_of(&["input_required", "completed", "failed", "cancelled"])
     };

@@ -4,11 +4,11 @@ use mcpsim_traces::message::Kind;
 use mcpsim_traces::tape::Value;
 
 use super::{TASK_FAILED_PROTOCOL_ONLY, TASK_RESULT_SHAPE, TASK_STATUS_PAYLOAD};
-use crate::deep::Frame;
+use crate::deep::{Deep, Frame};
 use crate::ledger::Cx;
 use crate::part::Part;
 use crate::rules::Rule;
-use crate::shape::{self, Def, Walk, What, optional, required};
+use crate::shape::{Def, Walk, What, optional, required};
 
 const STATUSES: What = What::OneOf(&[
     "working",
@@ -66,14 +66,15 @@ fn failure<'a>(walk: &mut Walk<'a>, error: Value<'a>) {
 }
 
 /// The form of an answer that creates a task.
-pub(super) fn created(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+pub(super) fn created(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     if !is_nested(part, cx, frame) {
-        shape::judge(part, cx, frame, &NEW, &TASK_RESULT_SHAPE);
+        deep.odd_tasks
+            .judge(part, cx, frame, &NEW, &TASK_RESULT_SHAPE);
     }
 }
 
 /// The form of a task that is shown, with what belongs to its status.
-pub(super) fn shown(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
+pub(super) fn shown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     if is_nested(part, cx, frame) {
         return;
     }
@@ -87,7 +88,8 @@ pub(super) fn shown(part: &Part, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         let text = "the result is about another task than was asked for".to_string();
         return part.broken_value(cx, &TASK_RESULT_SHAPE, id, text);
     }
-    shape::judge(part, cx, frame, &DETAILED, &TASK_RESULT_SHAPE);
+    deep.odd_tasks
+        .judge(part, cx, frame, &DETAILED, &TASK_RESULT_SHAPE);
 }
 
 /// Whether the task lies under `task`, as it did in 2025-11-25.

@@ -80,7 +80,7 @@ fn new_task(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, as
         }
         _ => {}
     }
-    form::created(part, cx, frame);
+    form::created(part, deep, cx, frame);
     let Some(task) = frame.payload else { return };
     let id = text_key(task.get("taskId"));
     if !id.is_present() {
@@ -142,7 +142,7 @@ fn operation(
     }
     match asked.method {
         Method::TasksGet => {
-            form::shown(part, cx, frame);
+            form::shown(part, deep, cx, frame);
             shown(part, deep, cx, frame, result);
         }
         Method::TasksUpdate => answered(deep, asked),
@@ -238,7 +238,7 @@ pub(super) fn announces(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame
     match frame.method {
         Method::TasksNotification => {
             saw_task(cx);
-            form::shown(part, cx, frame);
+            form::shown(part, deep, cx, frame);
             // Metadata that is no object is the envelope's matter.
             if params.get("_meta").is_none_or(|meta| meta.is_object()) {
                 opted_in(part, deep, cx, params, tag);
