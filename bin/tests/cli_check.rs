@@ -814,3 +814,188 @@ fn heads_of_exchanges_are_judged() {
     assert_eq!(shown["text"], r#""accept":"*/*""#);
     assert_eq!(shown["from"], "client");
 }
+
+/// A recording that begins in the middle: what came before may explain an answer that looks like one too many, or an error without
+/// an id.
+#[test]
+fn what_came_before_the_recording_may_explain_it() {
+    let here = folder();
+    let broken = |capture: String| {
+        write(here.path(), "log", capture);
+        let report = mcpsim(here.path(), &["check", "--format", "json", "log"]).json();
+        let findings = report["files"][0]["findings"]
+            .as_array()
+            .expect("a list")
+            .clone();
+        let broken = findings
+            .into_iter()
+            .filter(|finding| finding["verdict"] == "broken");
+        broken
+            .map(|finding| finding["rule"].clone())
+            .collect::<Vec<_>>()
+    };
+    let call =
+        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+    let answer = captured(
+        "s2c",
+        r#"{"jsonrpc":"2.0","id":77,"result":{"content":[]}}"#,
+    );
+    assert!(broken(captured("c2s", call) + &answer + &answer).is_empty());
+    let ping = captured("c2s", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"}}"#;
+    let pong = captured("s2c", r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let log = ping + &captured("s2c", error) + &pong;
+    assert!(broken(log.clone()).is_empty());
+    // Seen from the beginning neither is explained.
+    assert_eq!(
+        broken(handshake() + &log.replace("\\\"id\\\":1,", "\\\"id\\\":9,")),
+        ["error-id-missing"]
+    );
+    assert_eq!(
+        broken(handshake() + &captured("c2s", call) + &answer + &answer),
+        ["duplicate-response"]
+    );
+}
+
+/// How long a request is open is counted from when it was asked, whatever came since, up to the last time that the log knows, also
+/// where 32 bits are too few for it.
+#[test]
+fn a_request_is_open_since_it_was_asked() {
+    let here = folder();
+    let at = |ms: u64, line: &str| line.replacen('{', &format!("{{\"t_ms\":{ms},"), 1);
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":1}}}"#;
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
+    let roots = captured("s2c", r#"{"jsonrpc":"2.0","id":0,"method":"roots/list"}"#);
+    let lines = [
+        at(1_000, &captured("c2s", call)),
+        at(2_000, &roots),
+        at(9_000, &captured("s2c", progress)),
+        at(
+            9_500,
+            &captured("c2s", r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#),
+        ),
+        at(
+            9_500,
+            &captured("s2c", r#"{"jsonrpc":"2.0","id":8,"result":{}}"#),
+        ),
+    ];
+    let waited = |more: &str| {
+        write(here.path(), "log", handshake() + &lines.concat() + more);
+        let report = mcpsim(here.path(), &["check", "--format", "json", "log"]).json();
+        let open = report["files"][0]["sessions"][0]["open"].clone();
+        [0, 1].map(|nth: usize| open[nth]["waited_ms"].as_u64().expect("a time"))
+    };
+    assert_eq!(waited(""), [8_500, 7_500]);
+    // A line that is no frame has a time as well.
+    let stderr = "{\"t_ms\":5000000000,\"event\":\"stderr\",\"dir\":\"s2c\",\"raw\":\"waiting\"}\n";
+    assert_eq!(waited(stderr), [4_999_999_000, 4_999_998_000]);
+}
+
+/// Where a log has several sessions, a finding says which one it is about.
+#[test]
+fn a_finding_names_its_session() {
+    let here = folder();
+    let named = |name: &str, lines: String| {
+        let session = format!("{{\"session\":\"{name}\",");
+        lines
+            .lines()
+            .map(|line| line.replacen('{', &session, 1) + "\n")
+            .collect::<String>()
+    };
+    let stray = captured("s2c", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#);
+    let frames = |lines: String| {
+        lines
+            .lines()
+            .filter(|line| line.contains("raw"))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    let clean = frames(handshake());
+    let log = named("garden", clean.clone()) + &named("weather", clean.clone() + &stray);
+    write(here.path(), "log", log);
+    let ran = mcpsim(here.path(), &["check", "log"]).ends(1);
+    assert!(
+        ran.text()
+            .contains("the server   session 2, weather   frame"),
+        "{}",
+        ran.text()
+    );
+    assert!(
+        ran.text().contains("         session 1, garden: by "),
+        "{}",
+        ran.text()
+    );
+    let report = mcpsim(here.path(), &["check", "--format", "json", "log"]).json();
+    let file = &report["files"][0];
+    assert_eq!(
+        (
+            &file["findings"][0]["session"],
+            &file["findings"][0]["server"]
+        ),
+        (&2.into(), &"weather".into())
+    );
+    assert_eq!(file["sessions"][1]["name"], "weather");
+    // Of one session nobody asks which.
+    write(here.path(), "log", clean + &stray);
+    let report = mcpsim(here.path(), &["check", "--format", "json", "log"]).json();
+    assert!(report["files"][0]["findings"][0].get("session").is_none());
+}
+
+/// What is not told still makes the check fail; and a rule cannot be wanted and unwanted at once.
+#[test]
+fn hidden_findings_count_all_the_same() {
+    let here = folder();
+    write(
+        here.path(),
+        "mcpsim.toml",
+        "[rules]\nresponse-unknown-id = \"warning\"\n",
+    );
+    let stray = captured("s2c", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#);
+    write(here.path(), "log", handshake() + &stray);
+    mcpsim(here.path(), &["check", "--fail-on", "warning", "log"]).ends(1);
+    let ran = mcpsim(
+        here.path(),
+        &["check", "--level", "error", "--fail-on", "warning", "log"],
+    )
+    .ends(1);
+    assert!(
+        ran.text().contains("less severe than --level and not told"),
+        "{}",
+        ran.text()
+    );
+    mcpsim(here.path(), &["check", "--level", "error", "log"]).ends(0);
+    let args = [
+        "check",
+        "--rule",
+        "ping-flood",
+        "--ignore",
+        "ping-flood",
+        "log",
+    ];
+    mcpsim(here.path(), &args)
+        .ends(2)
+        .says(&["--rule ping-flood and --ignore ping-flood"]);
+}
+
+/// Lines that match the pattern, with words for the direction that mean nothing: they are told, with those that do.
+#[test]
+fn words_for_a_direction_are_known_or_told() {
+    let here = folder();
+    let lines = |client: &str, server: &str| {
+        let text = handshake();
+        let frames = text.lines().filter_map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let side = if line["dir"] == "c2s" { client } else { server };
+            Some(format!("{side}|{}\n", line["raw"].as_str()?))
+        });
+        frames.collect::<String>()
+    };
+    let args = ["check", "--pattern", r"^(?<dir>\w+)\|(?<frame>.*)$", "log"];
+    write(here.path(), "log", lines("TX", "RX"));
+    mcpsim(here.path(), &args).ends(0);
+    write(here.path(), "log", lines("up", "down"));
+    let ran = mcpsim(here.path(), &args).ends(2);
+    for words in ["lines match the pattern", "\"down\", \"up\"", "tx and rx"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+}

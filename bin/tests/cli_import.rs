@@ -136,14 +136,25 @@ error    request-unanswered   the server   frame #1   line 2
     let here = folder();
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":""}}}"#;
     write(here.path(), "c2s", initialize);
-    let args = ["check", "--format", "json", "--c2s", "c2s"];
+    let log =
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    write(here.path(), "s2c", log);
+    let args = ["check", "--format", "json", "--c2s", "c2s", "--s2c", "s2c"];
     let report = mcpsim(here.path(), &args).json()["files"][0].take();
     let open = &report["sessions"][0]["open"][0];
     assert_eq!(open["frame"], 1);
     assert_eq!(open["line"], Value::Null);
+    // Of a side that nobody recorded it is not known what it said, or owes.
     let ran = mcpsim(here.path(), &["check", "--c2s", "c2s"]);
-    let words = "the client c sent 1 frame and the server sent none";
+    let words = "the client c sent 1 frame and what the server sent was not recorded; the recording stops\n         nothing found\n";
     assert!(ran.text().contains(words), "{}", ran.text());
+    let args = ["check", "--format", "json", "--c2s", "c2s"];
+    let session = mcpsim(here.path(), &args).json()["files"][0]["sessions"][0].take();
+    assert_eq!(session["not_recorded"], "server");
+    assert_eq!(
+        (&session["open"], &session["open_requests"]),
+        (&serde_json::json!([]), &0.into())
+    );
 }
 
 /// One slip is one finding, in both forms; the form without times leaves open what time decides.
@@ -235,7 +246,7 @@ fn two_files_are_one_session() {
     let noise = both("tee-c2s.ndjson", "tee-noise-s2c.ndjson");
     assert_eq!(
         found(&noise),
-        ["stdio-stdout-noise server broken error [3]"]
+        ["stdio-stdout-noise server broken error [2]"]
     );
     let finding = &noise["findings"][0];
     assert_eq!(finding["file"], "tee-noise-s2c.ndjson");

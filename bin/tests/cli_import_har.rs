@@ -654,3 +654,49 @@ fn a_broken_document_ends_with_2() {
     let ran = mcpsim(folder.path(), &["check", "x.har"]).ends(2);
     assert!(ran.err.contains("x.har:2:1: "), "{}", ran.err);
 }
+
+/// An exchange of an archive: what was posted, and the events that answered it or nothing.
+fn exchange(start_ms: u32, took_ms: u32, asked: &str, events: &[&str]) -> Value {
+    let body: String = events
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    let (status, mime) = match events {
+        [] => (202, ""),
+        _ => (200, "text/event-stream"),
+    };
+    json!({
+        "startedDateTime": format!("2026-03-04T09:15:00.{start_ms:03}Z"),
+        "time": took_ms,
+        "request": {"method": "POST", "url": "http://localhost/mcp", "headers": [], "bodySize": asked.len(), "postData": {"text": asked}},
+        "response": {"status": status, "headers": [], "bodySize": body.len(), "content": {"mimeType": mime, "text": body}},
+    })
+}
+
+/// The server asks two things on one stream, and the client answers the second one first: the order of streams is lost, and nobody
+/// is accused. The member for headers has to be there, and an empty one says that they were not recorded.
+#[test]
+fn what_is_asked_on_one_stream_may_be_answered_in_another_order() {
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let welcome = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let call =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+    let asks = [
+        r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#,
+        r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+    ];
+    let roots = r#"{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}"#;
+    let pong = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
+    let archive = json!({"log": {"version": "1.2", "creator": {"name": "x", "version": "1"}, "entries": [
+        exchange(0, 10, initialize, &[welcome]),
+        exchange(20, 5, initialized, &[]),
+        exchange(30, 90, call, &asks),
+        exchange(50, 5, pong, &[]),
+        exchange(70, 5, roots, &[]),
+    ]}});
+    let file = checked(&archive.to_string(), 0);
+    assert_eq!(file["frames"], 9);
+    assert_eq!(file["findings"], json!([]));
+}

@@ -57,3 +57,29 @@ fn an_export_without_ids_is_refused_with_a_hint() {
     let ran = mcpsim(folder().path(), &["check", &name]).ends(2);
     assert!(ran.err.contains("leaves out the ids"), "{}", ran.err);
 }
+
+/// The answer was folded into its request: progress of the same millisecond may have come before it.
+#[test]
+fn equal_times_have_no_order_in_an_export_of_the_inspector() {
+    let text = std::fs::read_to_string(log("inspector-protocol.json")).expect("a sample");
+    let mut all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let entries = all.as_array_mut().expect("a list");
+    let method = |entry: &serde_json::Value| entry["message"]["method"].clone();
+    let call = entries
+        .iter()
+        .position(|entry| method(entry) == "tools/call")
+        .expect("a call");
+    entries[call]["timestamp"] = "2026-03-04T09:15:00.400Z".into();
+    entries[call]["duration"] = 60.into();
+    let progress = entries
+        .iter_mut()
+        .find(|entry| method(entry) == "notifications/progress");
+    progress.expect("progress")["timestamp"] = "2026-03-04T09:15:00.460Z".into();
+    let folder = folder();
+    std::fs::write(folder.path().join("tie.json"), all.to_string()).expect("written");
+    let ran = mcpsim(folder.path(), &["check", "--format", "json", "tie.json"]).ends(0);
+    let file = &ran.json()["files"][0];
+    assert_eq!(file["findings"], serde_json::json!([]));
+    let lost = file["lost"].as_array().expect("a list");
+    assert!(lost.contains(&"order between streams".into()), "{lost:?}");
+}

@@ -531,7 +531,8 @@ fn may_be_sent(by: Role, kind: Kind, method: Method, revision: Revision) -> bool
     let is_notification = method.as_str().starts_with("notifications/");
     let may_call = match revision.has_handshake() {
         true => may_send(caller, method),
-        false => may_send_newer(caller, method),
+        // What a server needs to know it asks for inside a result.
+        false => may_send_newer(caller, method) && (caller == Role::Client || is_notification),
     };
     method != Method::Unknown
         && is_in(method, revision)

@@ -284,7 +284,7 @@ pub(crate) struct Cx<'a> {
     pub(crate) awaits: Awaits,
     pub(crate) slips: &'a [&'a str],
     /// Milliseconds of the log; 0 where no time is kept.
-    pub(crate) now_ms: u32,
+    pub(crate) now_ms: u64,
     /// The frame was refused by an HTTP error status, or stands in the body of one.
     pub(crate) refused: bool,
     /// Its HTTP request shows that the client sends it by the revision that was agreed on.

@@ -79,9 +79,9 @@ pub struct OpenRequest {
     pub request: String,
     /// Its frame.
     pub frame: FrameNo,
-    /// How long it has waited, in milliseconds of the log's own time, since it was asked or progress of it came; `None` where the
-    /// log has no times.
-    pub waited_ms: Option<u32>,
+    /// How long it has waited, in milliseconds of the log's own time, from when it was asked to the last time that the log knows;
+    /// `None` where it has none.
+    pub waited_ms: Option<u64>,
 }
 
 /// One frame of a recording.
@@ -168,9 +168,9 @@ pub struct Observer {
     ignored: u64,
     /// The log's first time, and the latest relative to it (from 1).
     began_ms: Option<u64>,
-    now_ms: u32,
+    now_ms: u64,
     /// No patience runs out before.
-    check_ms: u32,
+    check_ms: u64,
     closed_first: Option<Role>,
     ended: [bool; 2],
     stderr_full: [bool; 2],
@@ -189,7 +189,7 @@ pub struct Observer {
     /// Only on a pipe: what each side wrote without a line end.
     tails: [Option<Tail>; 2],
     /// When the client closed the server's stdin; 0 where it has not, or no time is kept.
-    input_ended: u32,
+    input_ended: u64,
     outlived: bool,
     versions: Versions,
     /// Requests that the patience ran out on.
@@ -666,9 +666,9 @@ impl Observer {
                 by,
                 request: hangs::request(own),
                 frame: own.frame,
-                waited_ms: match part.since(own) {
+                waited_ms: match own.asked {
                     0 => None,
-                    since => Some(self.now_ms.saturating_sub(since)),
+                    asked => Some(self.now_ms.saturating_sub(asked)),
                 },
             });
             list.collect::<Vec<_>>()

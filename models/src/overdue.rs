@@ -15,7 +15,7 @@ struct Missing {
     /// Which of the groups it belongs to.
     group: usize,
     /// Since when its sender has heard nothing, in milliseconds of the log.
-    since: u32,
+    since: u64,
 }
 
 /// Requests that one finding tells of.
@@ -49,7 +49,7 @@ impl Overdue {
         ledger: &Ledger,
         (rule, finding): (&'static str, Option<usize>),
         debtor: Role,
-        requests: impl Iterator<Item = (Key, u32)>,
+        requests: impl Iterator<Item = (Key, u64)>,
     ) {
         let group = self.groups.len();
         let mut all = 0;
@@ -74,7 +74,7 @@ impl Overdue {
         ledger: &mut Ledger,
         (by, id): (Role, Key),
         frame: FrameNo,
-        now_ms: u32,
+        now_ms: u64,
     ) {
         let Some(missing) = self.missing.remove(&(by, id)) else {
             return;
@@ -104,7 +104,7 @@ impl Overdue {
 
     /// The party withdraws a request: whether an answer would have come nobody will know.
     #[cold]
-    pub(crate) fn cancelled(&self, ledger: &mut Ledger, (by, id): (Role, Key), now_ms: u32) {
+    pub(crate) fn cancelled(&self, ledger: &mut Ledger, (by, id): (Role, Key), now_ms: u64) {
         let debtor = match by {
             Role::Client => Role::Server,
             Role::Server => Role::Client,
@@ -123,7 +123,7 @@ impl Overdue {
     }
 }
 
-fn span(ms: u32) -> String {
+fn span(ms: u64) -> String {
     match ms {
         0..10_000 => format!("{ms} ms"),
         ms => format!("{} s", ms / 1000),

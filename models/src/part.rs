@@ -153,7 +153,7 @@ pub struct Part {
     pub(crate) theirs: Capabilities,
     pub(crate) init_id: Key,
     /// When a request last came to the party: that shows that the other side is at work.
-    pub(crate) heard: u32,
+    pub(crate) heard: u64,
     pub(crate) own: Opens<Own>,
     pub(crate) inn: Opens<In>,
     /// Ids of requests that the party sent.
@@ -264,7 +264,7 @@ impl Part {
 
     /// Since when the party has heard nothing on that request.
     #[inline]
-    pub(crate) fn since(&self, own: &Own) -> u32 {
+    pub(crate) fn since(&self, own: &Own) -> u64 {
         own.since.max(self.heard)
     }
 
@@ -727,7 +727,7 @@ mod tests {
             let id = Key::text(format!("req-{number}").as_bytes());
             let mut cx = outside(&mut ledger, PartyId(0), LinkId(0));
             cx.frame = number;
-            cx.now_ms = number;
+            cx.now_ms = u64::from(number);
             let request = Message::tools_call(id, mcpsim_traces::message::Tool::Echo, 1, id);
             client.by(&mut cx, &request);
             server.toward(&mut cx, &request);

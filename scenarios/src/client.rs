@@ -369,7 +369,7 @@ impl Client {
 
     /// An own step or a timer.
     fn moved(&mut self, tag: Tag, out: &mut Out<'_>) {
-        let Client { session, plan, .. } = self;
+        let session = &mut self.session;
         if session.phase == Phase::Down {
             return;
         }
@@ -393,7 +393,7 @@ impl Client {
                 let due = |owed: &Owed| owed.origin == tag.origin && owed.work == Work::Later;
                 if let Some(at) = session.owed.iter().position(due) {
                     let owed = session.owed.remove(at);
-                    session.answer(plan, &owed, reply(&owed), out);
+                    self.reply(&owed, out);
                     self.go_on(out);
                 }
             }
@@ -481,8 +481,19 @@ impl Client {
             out.again(session.tag(What::Work, owed.origin));
             session.owe(owed, Work::Later);
         } else {
-            session.answer(plan, &owed, reply(&owed), out);
+            self.reply(&owed, out);
         }
+    }
+
+    /// Answers what the server asked, once half of the work is told of where the server wants to know.
+    fn reply(&mut self, owed: &Owed, out: &mut Out<'_>) {
+        let Client { session, plan, .. } = self;
+        if owed.token.is_present() {
+            out.caused_by(owed.origin);
+            let half = Message::progress(owed.token, 1);
+            session.say(plan, half, Route::Usual, out);
+        }
+        session.answer(plan, owed, reply(owed), out);
     }
 }
 

@@ -324,17 +324,21 @@ pub(crate) fn tagged(
     members: &str,
     out: &mut Out<'_>,
 ) {
+    let letter = Letter {
+        message: Message::notification(method),
+        body: Some(Body::of(members).with_meta(&tag_of(owed))),
+    };
+    let route = session.route(owed);
+    session.say(plan, letter, route, out);
+}
+
+/// The member that says to which subscription something belongs.
+fn tag_of(owed: &Owed) -> String {
     let id = match owed.id.as_integer() {
         Some(number) => number.to_string(),
         None => Value::from(owed.id.as_short_text().unwrap_or_default()).to_string(),
     };
-    let tag = format!("\"io.modelcontextprotocol/subscriptionId\":{id}");
-    let letter = Letter {
-        message: Message::notification(method),
-        body: Some(Body::of(members).with_meta(&tag)),
-    };
-    let route = session.route(owed);
-    session.say(plan, letter, route, out);
+    format!("\"io.modelcontextprotocol/subscriptionId\":{id}")
 }
 
 /// A resource and all lists have changed: says so to whoever wants to know.
@@ -379,6 +383,54 @@ pub(crate) fn changed(session: &mut Session, plan: &Plan, at: u32, out: &mut Out
         for (method, _) in lists {
             if kinds.has_list(method) {
                 tagged(session, plan, &owed, method, "", out);
+            }
+        }
+    }
+}
+
+/// How a server ends subscriptions of its own accord.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LastWord {
+    /// With the result of the request that began it.
+    Result,
+    /// With a cancellation, as a pipe has it.
+    Cancelled,
+}
+
+impl LastWord {
+    /// What a call of `touch` with that number asks for: from 5 on the server ends all subscriptions after the change, from 10 on
+    /// it cancels them.
+    pub(crate) fn of(value: u32) -> Option<LastWord> {
+        match value {
+            0..5 => None,
+            5..10 => Some(LastWord::Result),
+            _ => Some(LastWord::Cancelled),
+        }
+    }
+}
+
+/// The server ends what subscriptions there are.
+pub(crate) fn end_subscriptions(
+    session: &mut Session,
+    plan: &Plan,
+    how: LastWord,
+    out: &mut Out<'_>,
+) {
+    let listens = |owed: &Owed| matches!(owed.work, Work::Listens(_));
+    while let Some(at) = session.owed.iter().position(listens) {
+        let owed = session.owed.remove(at);
+        out.caused_by(owed.origin);
+        match how {
+            LastWord::Result => {
+                let result = Letter {
+                    message: Message::result(owed.id, Shape::Empty),
+                    body: Some(Body::of("").with_meta(&tag_of(&owed))),
+                };
+                session.answer(plan, &owed, result, out);
+            }
+            LastWord::Cancelled => {
+                let route = session.route(&owed);
+                session.say(plan, Message::cancelled(owed.id), route, out);
             }
         }
     }

@@ -146,6 +146,9 @@ impl Server {
                 out.caused_by(owed.origin);
                 for session in &mut self.sessions {
                     features::changed(session, plan, owed.value % 5, out);
+                    if let Some(how) = features::LastWord::of(owed.value) {
+                        features::end_subscriptions(session, plan, how, out);
+                    }
                 }
                 self.sessions[usize::from(port.0)].answer(plan, &owed, done(&owed), out);
             }
@@ -209,7 +212,16 @@ impl Server {
         }
         let route = session.route(&owed);
         session.owe(owed, Work::Nested);
-        session.ask(plan, question, Purpose::Nested(owed.id), false, route, out);
+        // Who wants to hear of progress wants to hear of the client's too.
+        let wants_progress = owed.token.is_present() && owed.tool != Tool::Look;
+        session.ask(
+            plan,
+            question,
+            Purpose::Nested(owed.id),
+            wants_progress,
+            route,
+            out,
+        );
     }
 
     fn ready(&mut self, port: Port, out: &mut Out<'_>) {

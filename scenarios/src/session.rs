@@ -776,6 +776,14 @@ impl Session {
             }
             _ => {}
         }
+        // A server ends a subscription so (2026-07-28): nothing more comes for it.
+        let ended = |asked: &Asked| {
+            asked.id == message.token && asked.method == Method::SubscriptionsListen
+        };
+        if let (Role::Client, Some(at)) = (self.role, self.asked.iter().position(ended)) {
+            self.forget(at, out);
+            return Heard::Nothing;
+        }
         // What is unknown or answered already is ignored.
         match self.pay(message.token) {
             Some(owed) => Heard::Cancelled(owed),

@@ -196,6 +196,8 @@ pub struct Converted {
     pub losses: Losses,
     /// What a reader should know, each once.
     pub remarks: Vec<String>,
+    /// Those of the remarks that say why whoever reads the new file accuses somebody of what was only lost.
+    pub misleads: Vec<String>,
 }
 
 /// Why nothing was converted to the end.
@@ -271,7 +273,7 @@ pub fn convert<W: Write, S: Spool>(
         }
     }
     let mut lost = recording.lost();
-    if converted.errors > 0 {
+    if converted.errors > 0 || recording.has_gaps() {
         // What stood there may have been frames.
         lost |= Lost::FRAMES;
     }
@@ -290,9 +292,9 @@ pub fn convert<W: Write, S: Spool>(
         let words = "lines of the log that are neither frame nor event, left out";
         converted.remarks.push(format!("{words}: {passed}"));
     }
-    let of_log = warnings(target, lost, &converted.losses);
+    converted.misleads = warnings(target, lost, &converted.losses);
     let remarks = export.remarks().into_iter().chain(recording.remarks());
-    for remark in of_log.into_iter().chain(remarks) {
+    for remark in converted.misleads.clone().into_iter().chain(remarks) {
         if !converted.remarks.contains(&remark) {
             converted.remarks.push(remark);
         }

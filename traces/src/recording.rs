@@ -40,6 +40,18 @@ pub trait Recording {
         vec![]
     }
 
+    /// Whether frames seem to be missing where nothing tells of them, as far as it was read: what rests on more than one frame is
+    /// not certain then.
+    fn has_gaps(&self) -> bool {
+        false
+    }
+
+    /// The first frame, by its number, from which on only one side is recorded: what rests on more than those frames is not
+    /// certain then.
+    fn alone_from(&self) -> Option<u32> {
+        None
+    }
+
     /// How many lines gave nothing, neither a frame nor an event, as far as it was read; 0 too where frames go over several.
     fn passed_over(&self) -> u64 {
         0

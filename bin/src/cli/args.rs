@@ -248,17 +248,18 @@ pub(crate) struct CheckArgs {
     /// them, parts of a rotated log are read as one; `-` for standard input
     #[arg(required_unless_present_any = ["c2s", "s2c"])]
     pub(crate) files: Vec<PathBuf>,
-    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
+    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them, as `ts` writes them
     #[arg(long, value_name = "FILE")]
     pub(crate) c2s: Option<PathBuf>,
     /// What the server sent, as with --c2s
     #[arg(long, value_name = "FILE")]
     pub(crate) s2c: Option<PathBuf>,
     /// What a line with a frame looks like in a log of your own: a regular expression with the groups frame, dir (or c2s and s2c),
-    /// and perhaps time and session
+    /// and perhaps time and session. A time is a date, a time of day, or a number of seconds (from 12 digits on: of milliseconds)
     #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
     pub(crate) pattern: Option<String>,
-    /// Go on with a log that is being written, also where it is rotated, and tell findings as they come; Ctrl-C ends it
+    /// Go on with a log that is being written, also where it is rotated, and tell findings as they come, with --format json each as
+    /// an object on a line of its own before the report; Ctrl-C ends it. A log that nobody writes any more hangs with all that is open
     #[arg(long, conflicts_with_all = ["c2s", "s2c"])]
     pub(crate) follow: bool,
     /// How many files are looked at at once [default: one for each core]
@@ -270,11 +271,12 @@ pub(crate) struct CheckArgs {
     /// Judge by this revision, whatever the traffic negotiated
     #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
     pub(crate) revision: Option<String>,
-    /// How long, in the log's own time, an answer may take before it counts as missing; 0s for ever. One that comes after that
-    /// was late: unsure, and a warning. Requests that a person may have to answer (elicitation, sampling) have as long as they like
+    /// How long, in the log's own time, an answer may take before it counts as missing; 0s for ever. With --follow time goes on by
+    /// this machine's clock while nothing is written. An answer that comes after that was late: unsure, and a warning. Requests
+    /// that a person may have to answer (elicitation, sampling) have as long as they like
     #[arg(long, default_value = "30s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub(crate) patience: Duration,
-    /// From which severity on a broken rule makes the exit code 1
+    /// From which severity on a broken rule makes the exit code 1, whether it is told (see --level) or not
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) fail_on: FailOn,
     /// Tell nothing that is less severe
@@ -319,7 +321,7 @@ pub(crate) struct ConvertArgs {
     /// Whatever `check` reads; `-` for standard input
     #[arg(required_unless_present_any = ["c2s", "s2c"], conflicts_with_all = ["c2s", "s2c"])]
     pub(crate) log: Option<PathBuf>,
-    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them
+    /// What the client sent, bare frames one a line, as `tee` leaves them; times may stand before them, as `ts` writes them
     #[arg(long, value_name = "FILE")]
     pub(crate) c2s: Option<PathBuf>,
     /// What the server sent, as with --c2s
@@ -334,6 +336,9 @@ pub(crate) struct ConvertArgs {
     /// The form to write
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) to: ConvertTo,
+    /// Write it also where the form cannot say what the log lacks, so that whoever reads it may blame the peers for that
+    #[arg(long)]
+    pub(crate) lossy: bool,
     /// Write over a file that is there already; never over the log itself
     #[arg(long)]
     pub(crate) force: bool,

@@ -63,6 +63,8 @@ struct Checked {
     worst: Option<Severity>,
     /// The outcome of each rule, in the order of the table.
     outcomes: Vec<RuleOutcome>,
+    /// Findings that are less severe than what is told.
+    hidden: u64,
     /// How many findings are listed of a kind: each session of the file has its own.
     listed: BTreeMap<(&'static str, Verdict, Severity), u32>,
 }
@@ -208,11 +210,7 @@ fn check_input(input: &Input, wanted: &Wanted, meter: Option<&Meter>) -> Checked
 
 /// Judges what each side sent, each in a file of its own.
 fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
-    let open_both = || -> Result<Pair<_>> {
-        let bytes = |path: &Path| Input::one(path).open(None).map(|(bytes, _)| bytes);
-        let [client, server] = paths.map(|path| path.map(bytes).transpose());
-        Ok(Pair::new(client?, server?))
-    };
+    let open_both = || open_pair(paths);
     let both = || paths.into_iter().flatten();
     let name = both().map(|path| path.display().to_string());
     let name = name.collect::<Vec<_>>().join(" + ");
@@ -221,6 +219,9 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
             let mut checked = capture::judge(Path::new(&name), &mut pair, wanted);
             finish(Path::new(&name), &mut checked);
             without_lines(&mut checked.report);
+            if let Some(side) = paths.iter().position(Option::is_none) {
+                without_side(&mut checked.report, ["client", "server"][side]);
+            }
             let findings = &mut checked.report.findings;
             if let Ok(pair) = open_both() {
                 evidence::fill_from(findings, Box::new(pair));
@@ -242,6 +243,19 @@ fn check_pair(paths: [Option<&Path>; 2], wanted: &Wanted) -> Checked {
     checked
 }
 
+/// What each side sent, each in a file of its own.
+///
+/// # Errors
+/// A file that cannot be read, or that is none of one side.
+pub(crate) fn open_pair(paths: [Option<&Path>; 2]) -> Result<Pair<Box<dyn Read>>> {
+    let bytes = |path: &Path| Input::one(path).open(None).map(|(bytes, _)| bytes);
+    let [client, server] = paths.map(|path| path.map(bytes).transpose());
+    Pair::new(client?, server?).map_err(|(side, error)| {
+        let path = paths[side as usize].unwrap_or(Path::new("-"));
+        read_failure(path, &error)
+    })
+}
+
 /// Of several files a line alone does not tell where an open request stands.
 fn without_lines(report: &mut FileReport) {
     let open = report
@@ -249,6 +263,15 @@ fn without_lines(report: &mut FileReport) {
         .iter_mut()
         .flat_map(|session| &mut session.open);
     open.for_each(|open| open.line = None);
+}
+
+/// Of a side that nobody recorded nothing is known: neither what it said, nor what it owes.
+fn without_side(report: &mut FileReport, side: &'static str) {
+    for session in &mut report.sessions {
+        session.not_recorded = Some(side);
+        session.open.retain(|open| open.owed_by != side);
+        session.open_requests = session.open.len() as u64;
+    }
 }
 
 /// A log that was opened.
@@ -316,6 +339,20 @@ fn judge(path: &Path, log: Log<Box<dyn Read>>, wanted: &Wanted) -> Checked {
 /// What is said of a file without frames; and the worst findings come first.
 fn finish(path: &Path, checked: &mut Checked) {
     let report = &mut checked.report;
+    // Where there is one session, nobody asks which.
+    if report.sessions.len() < 2 {
+        for finding in &mut report.findings {
+            finding.session = None;
+            finding.server = None;
+        }
+    }
+    if report.findings.is_empty() && checked.hidden > 0 {
+        let is = if checked.hidden == 1 { "is" } else { "are" };
+        report.remarks.push(format!(
+            "{} {is} less severe than --level and not told",
+            counted(checked.hidden, "finding")
+        ));
+    }
     if report.frames == 0 && report.errors.is_empty() {
         report.errors.push(format!(
             "{}: no line is a frame: nothing could be judged",
@@ -348,10 +385,17 @@ impl Checked {
         context: &Context<'_>,
     ) {
         let mut findings = findings.to_vec();
-        context.choice.apply(&mut findings);
+        context.choice.weigh(&mut findings);
+        let nth = self.report.sessions.len() as u32 + 1;
+        let peer = context.session.server.as_ref().map(|peer| &peer.name);
+        let server = context.session.name.as_ref().or(peer);
         for finding in &findings {
             if finding.verdict == Verdict::Broken {
                 self.worst = self.worst.max(Some(finding.severity));
+            }
+            if !context.choice.shows(finding) {
+                self.hidden += 1;
+                continue;
             }
             let kind = (finding.rule, finding.verdict, finding.severity);
             let listed = self.listed.entry(kind).or_default();
@@ -360,7 +404,11 @@ impl Checked {
                 continue;
             }
             let line_of = |frame| context.lines.of(frame);
-            let report = report_of(finding, context.parties, line_of, context.revision);
+            let mut report = report_of(finding, context.parties, line_of, context.revision);
+            if context.session.is_told {
+                report.session = Some(nth);
+                report.server = server.cloned();
+            }
             self.report.findings.push(report);
         }
         for (rule, count) in counted.filter(|(rule, _)| context.choice.tells(rule)) {
@@ -523,8 +571,10 @@ fn text(report: &FileReport) -> String {
         revisions.join(", ")
     );
     let told = report.sessions.iter().filter(|session| session.is_told);
-    for session in told.clone().take(SESSIONS_MAX) {
-        text.push_str(&account::text(session, has_payload, "         "));
+    let is_one = report.sessions.len() < 2;
+    for (session, nth) in told.clone().zip(1..).take(SESSIONS_MAX) {
+        let nth = (!is_one).then_some(nth);
+        text.push_str(&account::text(session, nth, has_payload, "         "));
     }
     let more = told.count().saturating_sub(SESSIONS_MAX) as u64;
     if more > 0 {

@@ -1,10 +1,10 @@
 //! `mcpsim convert`: a log in another form, whole or not at all, with a word on all that the form cannot hold.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::{ConvertArgs, ConvertTo, Format};
-use super::check::pattern;
+use super::check::{open_pair, pattern};
 use super::input::Input;
 use super::interrupt;
 use super::outcome::{Failure, Outcome, Result, counted, print, remark, shown};
@@ -12,7 +12,6 @@ use super::replay::read_failure;
 use super::report::{ConvertReport, NotHeldReport, to_json};
 use super::store::{Over, Whole, already_there, same_file};
 use crate::traces::export::{Broken, Converted, Destination, Target, convert as convert_to};
-use crate::traces::import::pair::Pair;
 use crate::traces::lines::{LineReader, ReadError};
 use crate::traces::recording::Recording;
 use crate::traces::show::escape;
@@ -66,7 +65,15 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<Outcome> {
     }
     // A read that waits sees no flag; the work is cut off, and takes with it what it had begun to write.
     interrupt::ends_the_program()?;
+    let folder = args
+        .output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.filter(|folder| !folder.exists());
     let (converted, whole) = work.convert(&mut *recording, Whole::new(&args.output)?)?;
+    if let Some(folder) = made {
+        remark(&format!("mcpsim: made the folder {}", shown(folder)));
+    }
     let report = work.tell(&*recording, &converted);
     whole.keep(match args.force {
         true => Over::Anything,
@@ -103,9 +110,7 @@ fn refuse_to_spoil(inputs: &[&Path], args: &ConvertArgs) -> Result<()> {
 /// Opens what is to be converted.
 fn read(args: &ConvertArgs) -> Result<Box<dyn Recording>> {
     let Some(path) = &args.log else {
-        let bytes = |path: &PathBuf| Input::one(path).open(None).map(|(bytes, _)| bytes);
-        let [client, server] = [&args.c2s, &args.s2c].map(|path| path.as_ref().map(bytes));
-        let pair = Pair::new(client.transpose()?, server.transpose()?);
+        let pair = open_pair([args.c2s.as_deref(), args.s2c.as_deref()])?;
         return Ok(Box::new(pair));
     };
     let (bytes, _) = Input::one(path).open(None)?;
@@ -162,15 +167,27 @@ impl Work<'_> {
                 .push(format!("{}: {more} could not be used", shown(name)));
         }
         if converted.frames == 0 {
-            self.errors
-                .iter()
-                .for_each(|error| remark(&format!("mcpsim: {error}")));
+            self.tell_errors();
             let message = "no line is a frame: there is nothing to convert";
+            return Err(Failure::new(format!("{}: {message}", shown(name))));
+        }
+        if !self.args.lossy && !converted.misleads.is_empty() {
+            self.tell_errors();
+            let why = converted.misleads.join("; ");
+            let message = format!(
+                "{why}; --to capture keeps what is known, --lossy writes this form all the same"
+            );
             return Err(Failure::new(format!("{}: {message}", shown(name))));
         }
         match out.into_inner() {
             Ok(out) => Ok((converted, out)),
             Err(error) => Err(self.cannot_write(error.error())),
+        }
+    }
+
+    fn tell_errors(&self) {
+        for error in &self.errors {
+            remark(&format!("mcpsim: {error}"));
         }
     }
 
@@ -201,9 +218,7 @@ impl Work<'_> {
             errors: self.errors.clone(),
             remarks: converted.remarks.clone(),
         };
-        for error in &self.errors {
-            remark(&format!("mcpsim: {error}"));
-        }
+        self.tell_errors();
         if self.args.format == Format::Text {
             remark(text(&report).trim_end());
         }

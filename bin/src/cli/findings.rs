@@ -37,6 +37,8 @@ pub(crate) fn report_of(
         blame: finding.blame.as_str().to_owned(),
         party: named.unwrap_or_else(|| finding.blame.as_str().to_owned()),
         link: finding.link.0,
+        session: None,
+        server: None,
         frames: finding.frames.clone(),
         file: None,
         line: lines.last().copied().flatten(),
@@ -97,10 +99,11 @@ fn finding_text(finding: &FindingReport) -> String {
         ""
     };
     let mut text = format!(
-        "{:<8} {}   {verdict}{}{}\n{INDENT}{}\n",
+        "{:<8} {}   {verdict}{}{}{}\n{INDENT}{}\n",
         finding.severity,
         finding.rule,
         blame_words(&finding.blame),
+        session_words(finding),
         place(finding),
         escape(&finding.message),
     );
@@ -150,6 +153,20 @@ pub(crate) fn rule_text(finding: &FindingReport) -> String {
         text.push_str(&format!("{INDENT}{address}\n"));
     }
     text
+}
+
+/// Which of several sessions it is about.
+fn session_words(finding: &FindingReport) -> String {
+    let session = finding.session.map(|nth| format!("session {nth}"));
+    let name = finding
+        .server
+        .as_deref()
+        .map(|name| escape(name).into_owned());
+    let words: Vec<String> = session.into_iter().chain(name).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("   {}", words.join(", ")),
+    }
 }
 
 fn place(finding: &FindingReport) -> String {

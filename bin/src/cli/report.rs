@@ -196,6 +196,9 @@ pub(crate) struct NotHeldReport {
 /// One session of a log.
 #[derive(Serialize, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SessionReport {
+    /// What the log calls it: the server's name, an id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// The revision that governed it; null where none was negotiated.
     pub(crate) revision: Option<String>,
     /// What the client calls itself; null where it did not say.
@@ -208,6 +211,9 @@ pub(crate) struct SessionReport {
     pub(crate) frames_from_server: u64,
     /// From the first time in the log to the last; null where it has none.
     pub(crate) lasted_ms: Option<u64>,
+    /// The side whose frames were not recorded: `client` or `server`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_recorded: Option<&'static str>,
     /// Whether the recording seems to begin in its middle.
     pub(crate) joined: bool,
     /// How it was seen to end; null where the recording merely stops.
@@ -247,7 +253,7 @@ pub(crate) struct OpenReport {
     /// The line of the file that it stands on; null where the log is more than one file.
     pub(crate) line: Option<u64>,
     /// How long it has waited, in the log's own time; null where that has none.
-    pub(crate) waited_ms: Option<u32>,
+    pub(crate) waited_ms: Option<u64>,
     /// `client` or `server`.
     pub(crate) owed_by: &'static str,
 }
@@ -271,6 +277,12 @@ pub(crate) struct FindingReport {
     pub(crate) party: String,
     /// The link by number.
     pub(crate) link: u8,
+    /// The session, by its place in `sessions` from 1, where the file has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<u32>,
+    /// There, the server as the log names it, or as it calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server: Option<String>,
     /// The frames that matter, by number from 1.
     pub(crate) frames: Vec<u32>,
     /// The file, where what was checked are several.

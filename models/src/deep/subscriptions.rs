@@ -221,7 +221,7 @@ pub(crate) struct Subscription {
     pub(crate) frame: FrameNo,
     pub(crate) fact: Fact,
     /// When it was asked for.
-    pub(crate) since: u32,
+    pub(crate) since: u64,
     pub(crate) asked: Filter,
     /// What the server agreed to; vague until then.
     pub(crate) agreed: Filter,

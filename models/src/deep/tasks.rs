@@ -390,7 +390,7 @@ pub(crate) struct Poll {
     /// The newest interval asked for, in milliseconds; 0 for none.
     interval: i64,
     /// The last poll, in milliseconds of the log.
-    at_ms: u32,
+    at_ms: u64,
     pub(crate) frame: FrameNo,
     /// Something has happened since that makes a poll at once worth while.
     pub(crate) is_news: bool,
@@ -406,7 +406,8 @@ impl Poll {
 
     /// Polls; gives what was asked for and how long it was, where that was clearly too short.
     pub(crate) fn poll(&mut self, cx: &Cx<'_>) -> Option<(i64, i64)> {
-        let gap = i64::from(cx.now_ms) - i64::from(self.at_ms);
+        let gap = cx.now_ms.saturating_sub(self.at_ms);
+        let gap = i64::try_from(gap).unwrap_or(i64::MAX);
         let is_timed = self.at_ms != 0 && cx.now_ms != 0 && !self.is_news;
         self.at_ms = cx.now_ms;
         self.is_news = false;
@@ -417,7 +418,7 @@ impl Poll {
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         encoder.word(self.interval as u64);
-        encoder.word(u64::from(self.at_ms) << 1 | u64::from(self.is_news));
+        encoder.word(self.at_ms << 1 | u64::from(self.is_news));
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct Run {
     pub(crate) token: Key,
     pub(crate) created: Place,
     /// When that was, in milliseconds of the log.
-    pub(crate) born_ms: u32,
+    pub(crate) born_ms: u64,
     pub(crate) ttl: Ttl,
     pub(crate) open: Option<Shown>,
     pub(crate) end: Option<Shown>,
@@ -108,12 +108,13 @@ impl Entry for Run {
 
 impl Run {
     /// Whether its time to live may be over.
-    pub(crate) fn may_have_expired(&self, now_ms: u32) -> bool {
+    pub(crate) fn may_have_expired(&self, now_ms: u64) -> bool {
         match self.ttl {
             Ttl::Unlimited => false,
             Ttl::Unknown => true,
             Ttl::Ms(ttl) => {
-                let age = i64::from(now_ms) - i64::from(self.born_ms);
+                let age = now_ms.saturating_sub(self.born_ms);
+                let age = i64::try_from(age).unwrap_or(i64::MAX);
                 // It is counted from a moment before the answer.
                 self.born_ms == 0 || now_ms == 0 || age >= ttl - ttl / 10
             }
@@ -280,7 +281,7 @@ impl Tasks {
             encoder.key(run.id);
             encoder.key(run.request);
             encoder.key(run.token);
-            encoder.word(u64::from(run.born_ms) << 1 | u64::from(run.is_cancelled));
+            encoder.word(run.born_ms << 1 | u64::from(run.is_cancelled));
             encoder.word(match run.ttl {
                 Ttl::Unknown => u64::MAX,
                 Ttl::Unlimited => u64::MAX - 1,

@@ -37,7 +37,7 @@ pub(crate) struct End {
     /// Who closed it; `None` where it broke.
     pub(crate) by: Option<Role>,
     /// When, in milliseconds of the log; 0 where no time is kept.
-    pub(crate) at_ms: u32,
+    pub(crate) at_ms: u64,
     /// How many exchanges the client had begun.
     pub(crate) begun: u32,
 }
@@ -135,7 +135,7 @@ pub(crate) struct Exchange {
     pub(crate) first_message: FrameNo,
     pub(crate) retry_ms: Option<u64>,
     /// When its last request was answered.
-    pub(crate) answered_at: u32,
+    pub(crate) answered_at: u64,
     pub(crate) end: Option<End>,
     /// What is wrong with its target, until its status shows that it was no redirection.
     pub(crate) elsewhere: Option<Box<str>>,

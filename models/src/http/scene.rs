@@ -21,7 +21,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) client: &'a mut Part,
     pub(crate) server: &'a mut Part,
     pub(crate) options: &'a ObserverOptions,
-    pub(crate) now_ms: u32,
+    pub(crate) now_ms: u64,
 }
 
 impl Scene<'_> {

@@ -113,7 +113,7 @@ impl Observer {
     #[cold]
     pub(super) fn judge_outlived(&mut self) {
         let patience = self.options.patience_ms;
-        let since = u64::from(self.now_ms.saturating_sub(self.input_ended));
+        let since = self.now_ms.saturating_sub(self.input_ended);
         if self.input_ended != 0 && patience != 0 && since > patience {
             self.report_outlived();
         }
@@ -396,7 +396,7 @@ impl Observer {
         let is_silent = self.is_stalled || self.ended[Role::Server as usize];
         let is_at_rest = is_silent || self.is_resting || ending == Ending::Quiet;
         self.server.judge_teardown(&mut cx, is_at_rest);
-        let patience = u32::try_from(self.options.patience_ms).unwrap_or(u32::MAX);
+        let patience = self.options.patience_ms;
         let seen = match (ending, self.closed_first) {
             (Ending::Quiet, None) => Some(0),
             // Whoever is left has nobody to acknowledge anything to.

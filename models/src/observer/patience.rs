@@ -13,7 +13,7 @@ impl Observer {
     pub(super) fn clock(&mut self, at_ms: Option<u64>) {
         let Some(at_ms) = at_ms else { return };
         let began = *self.began_ms.get_or_insert(at_ms);
-        let now = u32::try_from(at_ms.saturating_sub(began).saturating_add(1)).unwrap_or(u32::MAX);
+        let now = at_ms.saturating_sub(began).saturating_add(1);
         // A log's clock may jump back: then no time has passed.
         self.now_ms = self.now_ms.max(now);
         if self.options.patience_ms != 0 && self.now_ms >= self.check_ms {
@@ -23,13 +23,13 @@ impl Observer {
 
     #[cold]
     pub(super) fn judge_patience(&mut self) {
-        let patience = u32::try_from(self.options.patience_ms).unwrap_or(u32::MAX);
+        let patience = self.options.patience_ms;
         let now = self.now_ms;
         let hung = self.is_hung;
         let ended = self.ended;
         // Nobody is asked again who hangs or has ended, and nothing that is excused runs out.
-        let youngest = |since: u32| now.saturating_sub(since) < patience || since == 0;
-        let mut oldest: Option<u32> = None;
+        let youngest = |since: u64| now.saturating_sub(since) < patience || since == 0;
+        let mut oldest: Option<u64> = None;
         let mut is_any_over = false;
         for (part, debtor) in [(&self.client, Role::Server), (&self.server, Role::Client)] {
             let is_silent = hung[debtor as usize] || ended[debtor as usize];

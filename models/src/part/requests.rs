@@ -20,7 +20,9 @@ pub(crate) struct Own {
     pub(crate) value: u32,
     pub(crate) frame: FrameNo,
     /// Since when its sender has heard nothing, in milliseconds of the log.
-    pub(crate) since: u32,
+    pub(crate) since: u64,
+    /// When it was sent.
+    pub(crate) asked: u64,
     /// Its answer, once one went to the party and may not have arrived yet.
     pub(crate) answer: Fact,
     pub(crate) flags: u16,
@@ -171,6 +173,7 @@ impl Part {
             value: message.value,
             frame: cx.frame,
             since: cx.now_ms,
+            asked: cx.now_ms,
             answer: Fact::NONE,
             flags,
             method: message.method,

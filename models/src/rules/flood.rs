@@ -17,7 +17,7 @@ const LOGS_MAX: u32 = 200;
 const DEBUG_LOGS_MAX: u32 = 2000;
 const PINGS_MAX: u32 = 50;
 /// … in so many milliseconds.
-const SPAN_MS: u32 = 1000;
+const SPAN_MS: u64 = 1000;
 /// Progress of so many tokens is counted at a time.
 const TOKENS_MAX: usize = 16;
 
@@ -62,13 +62,13 @@ pub(crate) const ROWS: &[Rule] = &[PROGRESS_FLOOD, LOG_FLOOD, PING_FLOOD];
 /// How many in a span of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Span {
-    from_ms: u32,
+    from_ms: u64,
     count: u32,
 }
 
 impl Span {
     /// One more; whether that is the first too many of this span.
-    fn is_over(&mut self, now_ms: u32, most: u32) -> bool {
+    fn is_over(&mut self, now_ms: u64, most: u32) -> bool {
         if now_ms.saturating_sub(self.from_ms) >= SPAN_MS {
             *self = Span {
                 from_ms: now_ms,

@@ -355,7 +355,9 @@ impl Part {
         if self.refuses_batch(cx, message) || is_null {
             return;
         }
-        if self.is(flag::JOINED) {
+        // What came before the recording may have been unreadable.
+        let has_begun = self.is(flag::WHOLE | flag::MODERN) || self.handshake_begun();
+        if self.is(flag::JOINED) || !has_begun {
             return cx.pass_over(&ERROR_ID_MISSING);
         }
         let notification = self.rare.as_ref().map_or(0, |rare| rare.notification_frame);

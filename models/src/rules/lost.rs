@@ -91,6 +91,7 @@ const ACROSS_STREAMS: &[&str] = &[
     "invalid-cursor-error",
     "invalid-params-code",
     "log-invalid-level-error",
+    "log-needs-level",
     "mrtr-state-type",
     "page-invalid-cursor-error",
     "page-no-loop",
@@ -197,7 +198,9 @@ pub fn needed(rule: &Rule, lost: Lost) -> Lost {
     needs(Lost::TIME, is_of(OF_TIME));
     // A line is judged by itself, or by those before it on its side.
     let is_of_side = is_of_lines || matches!(rule.needs, Needs::Frame | Needs::SameDirection);
-    needs(Lost::ORDER, !is_of(WITHOUT_ORDER) && !is_of_side);
+    // What looks at what came before on another stream looks at what came before on the other side.
+    let needs_order = !is_of_side || is_of(ACROSS_STREAMS);
+    needs(Lost::ORDER, !is_of(WITHOUT_ORDER) && needs_order);
     needs(Lost::DIRECTION, is_of(OF_DIRECTION));
     needs(Lost::IDS, looks_at_ids(rule.category));
     needs(Lost::PAYLOAD, !needs_no_payload(rule) || is_of(OF_PAYLOAD));
@@ -243,6 +246,7 @@ mod tests {
         assert_eq!(needed("json-duplicate-keys", all), Lost::RAW);
         assert_eq!(needed("ping-flood", Lost::TIME), Lost::TIME);
         assert_eq!(needed("initialized-missing", Lost::ORDER), Lost::ORDER);
+        assert_eq!(needed("error-id-missing", all), Lost::ORDER);
         assert_eq!(needed("stdio-stdout-noise", all), Lost::NOTHING);
         assert_eq!(needed("request-unanswered", all), Lost::NOTHING);
         assert_eq!(needed("jsonrpc-version", all), Lost::NOTHING);

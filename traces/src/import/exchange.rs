@@ -840,6 +840,35 @@ const LATE: u8 = 2;
 /// Who says what under an id, by session.
 type Ids = BTreeMap<(usize, Key), VecDeque<usize>>;
 
+/// How late a frame of an answer can have been sent: before these requests, which answer what it or a later one asks.
+#[derive(Clone, Copy, Default)]
+struct Bound {
+    own: Option<usize>,
+    later: Option<usize>,
+    all: Option<usize>,
+}
+
+/// The bounds of what an exchange was answered: frames of one answer have an order, and answers to several of them may have
+/// another one.
+fn bounds(one: &Told, nth: usize, answers: &mut Ids) -> Vec<Bound> {
+    let mut bounds = vec![Bound::default(); one.response.len()];
+    for (said, bound) in one.response.iter().zip(&mut bounds) {
+        let asks = said.message.filter(|message| message.kind == Kind::Request);
+        bound.own = asks.and_then(|message| {
+            let key = (one.whose, message.id);
+            answers.get_mut(&key).and_then(VecDeque::pop_front)
+        });
+    }
+    let mut later = None;
+    for bound in bounds.iter_mut().rev() {
+        bound.later = later;
+        let own = bound.own.filter(|answer| *answer > nth);
+        later = own.into_iter().chain(later).min();
+        bound.all = later;
+    }
+    bounds
+}
+
 /// Puts what was told into an order: requests by their times; answers early on their own streams, so that what follows from them
 /// can; the server's requests as late as their answers allow.
 fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
@@ -857,7 +886,8 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             Kind::Request => &mut asked,
             Kind::Result | Kind::Error => &mut answers,
             _ => {
-                if message.method == Method::Initialized {
+                // An array is sent by a revision that was agreed on.
+                if message.method == Method::Initialized || message.kind == Kind::Batch {
                     initialized.entry(one.whose).or_default().push(nth);
                 }
                 continue;
@@ -886,6 +916,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             stream: one.stream,
             ..item
         };
+        let bounds = bounds(&one, nth, &mut answers);
         let own = one.request.as_ref().and_then(|said| said.message);
         if let Some(said) = one.request {
             placed.push(((nth, REQUEST, 0), of(said.item)));
@@ -898,7 +929,7 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             let follows = all.get(after).map_or(latest, |one| one - 1);
             place = (follows.min(latest), LATE, 0);
         }
-        for said in one.response {
+        for (said, bound) in one.response.into_iter().zip(bounds) {
             let mut wanted = place;
             let mut next = None;
             if let Some(t_ms) = said.item.t_ms {
@@ -906,11 +937,11 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             }
             match said.message {
                 Some(message) if message.kind == Kind::Request => {
-                    let key = (one.whose, message.id);
-                    if let Some(answer) = answers.get_mut(&key).and_then(VecDeque::pop_front) {
-                        wanted = (answer.saturating_sub(1), LATE, 0);
-                        // Who asks on the way waits for the answer.
-                        next = (answer <= latest).then_some((answer, EARLY, 0));
+                    if let Some(answer) = bound.own {
+                        wanted = (bound.all.unwrap_or(answer).saturating_sub(1), LATE, 0);
+                        // Who asks on the way waits for the answer, unless it goes on before.
+                        let goes_on = bound.later.is_some_and(|later| later <= answer);
+                        next = (answer <= latest && !goes_on).then_some((answer, EARLY, 0));
                     }
                 }
                 Some(message) if message.kind.is_response() => {

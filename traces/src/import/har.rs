@@ -186,7 +186,7 @@ fn request<'a>(
     let missing = |what| Wrong::new(at, format!("a request without a {what}"));
     exchange.method = request.text(0).ok_or_else(|| missing("method"))?;
     exchange.url = request.text(1).ok_or_else(|| missing("url"))?;
-    exchange.asked = fields(request.span(2), is_ours && request.has(5));
+    exchange.asked = fields(document, request.span(2), is_ours, request.has(5));
     exchange.has_request_head = !is_ours || !request.is(5, written::NO_HEAD);
     let text = match request.span(3) {
         Some(span) => {
@@ -217,7 +217,7 @@ fn response<'a>(
         .and_then(|status| u16::try_from(status).ok());
     // Browsers write 0 where no answer came.
     exchange.status = status.filter(|status| (100..1000).contains(status));
-    exchange.answered = fields(response.span(1), is_ours && response.has(4));
+    exchange.answered = fields(document, response.span(1), is_ours, response.has(4));
     exchange.has_answer_head = !is_ours || !response.is(4, written::NO_HEAD);
     let mut sizes = [response.integer(3), None];
     let (mut text, mut is_base64) = (None, false);
@@ -239,10 +239,12 @@ fn response<'a>(
     Ok(())
 }
 
-/// In archives of our own a comment beside the fields says that they were not recorded. Elsewhere it may say anything.
-fn fields(span: Option<Span>, is_unknown: bool) -> Fields {
+/// In archives of our own a comment beside the fields says that they were not recorded. Elsewhere it may say anything; but no
+/// head goes without fields, and the member has to be there: an empty list is one that was not recorded.
+fn fields(document: &Document, span: Option<Span>, is_ours: bool, has_comment: bool) -> Fields {
     match span {
-        Some(span) if !is_unknown => Fields::Pairs(span),
+        Some(_) if is_ours && has_comment => Fields::Unknown,
+        Some(span) if is_ours || document.items(span.start).next().is_some() => Fields::Pairs(span),
         _ => Fields::Unknown,
     }
 }

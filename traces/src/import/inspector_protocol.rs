@@ -8,6 +8,7 @@ use super::{Head, Kind, Lost, Reading, several};
 use crate::classify::classify;
 use crate::event::Role;
 use crate::file::json::Wrong;
+use crate::key::Key;
 use crate::message::Method;
 use crate::scan::Scanner;
 
@@ -48,6 +49,41 @@ const DURATION: usize = 4;
 struct Lacks {
     times: u64,
     origins: u64,
+    /// Of each frame in the plan.
+    marks: Vec<Mark>,
+}
+
+/// What tells where a frame belongs among those of its millisecond.
+#[derive(Clone, Copy)]
+enum Mark {
+    /// It stands in a place of its own.
+    Alone,
+    /// Progress of what goes by that token.
+    Tells(Key),
+    /// It was folded into its request, which goes by that token: nothing but its time tells its place.
+    Folded(Key),
+}
+
+/// An answer that was folded into its request comes behind the progress of its millisecond; whether one of its side came in the
+/// same millisecond, so that nobody knows which was first.
+fn untie(all: &mut [(Item, Mark)]) -> bool {
+    let mut is_blurred = false;
+    for run in all.chunk_by_mut(|(one, _), (other, _)| one.t_ms == other.t_ms) {
+        for at in (0..run.len()).rev() {
+            let Mark::Folded(token) = run[at].1 else {
+                continue;
+            };
+            let from = run[at].0.from;
+            let is_of_side =
+                |(nth, (item, _)): (usize, &(Item, Mark))| nth != at && item.from == from;
+            is_blurred |= run.iter().enumerate().any(is_of_side);
+            let tells = |(_, mark): &(Item, Mark)| matches!(mark, Mark::Tells(of) if *of == token && token.is_present());
+            if let Some(behind) = run.iter().rposition(tells).filter(|behind| *behind > at) {
+                run[at..=behind].rotate_left(1);
+            }
+        }
+    }
+    is_blurred
 }
 
 pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
@@ -64,7 +100,14 @@ pub(super) fn plan(document: &Document, plan: &mut Plan) -> Reading<()> {
         last = item.t_ms.or(last);
         item.t_ms = last;
     }
-    plan.items.sort_by_key(|item| item.t_ms);
+    let mut marks = std::mem::take(&mut lacks.marks).into_iter();
+    let mut all: Vec<(Item, Mark)> = plan.items.drain(..).zip(marks.by_ref()).collect();
+    all.sort_by_key(|(item, _)| item.t_ms);
+    let is_blurred = untie(&mut all);
+    plan.items.extend(all.into_iter().map(|(item, _)| item));
+    if is_blurred {
+        plan.lost |= Lost::STREAMS;
+    }
     let is_tie = |pair: &[Item]| pair[0].t_ms == pair[1].t_ms && pair[0].from != pair[1].from;
     if lacks.times > 0 || plan.items.windows(2).any(is_tie) {
         plan.lost |= Lost::ORDER;
@@ -119,11 +162,17 @@ fn take(
             only_sender(found.method).unwrap_or(usual)
         }
     };
+    let told = classify(&document.bytes[message.clone()], scanner).message;
+    lacks.marks.push(match told.method {
+        Method::Progress => Mark::Tells(told.token),
+        _ => Mark::Alone,
+    });
     let t_ms = members.time(TIME);
     lacks.times += u64::from(t_ms.is_none());
     plan.items
         .push(Item::frame(from, t_ms, Words::Value(message)));
     if let Some(response) = members.span(RESPONSE) {
+        lacks.marks.push(Mark::Folded(told.token));
         let duration = members
             .integer(DURATION)
             .map(|ms| u64::try_from(ms).unwrap_or(0));

@@ -246,6 +246,7 @@ impl Tails<'_> {
         }
         let text = &line.bytes[place.clone()];
         let is_at_limit = self.limit.is(line.bytes.len());
+        let is_loggers = is_at_limit || self.is_by_message && is_laid_out(text);
         // Most frames end as they have to.
         let seems_whole = matches!(text.last(), Some(b'}' | b']'));
         if seems_whole && line.has_eol && !is_at_limit {
@@ -254,7 +255,7 @@ impl Tails<'_> {
         match Tail::of(text, self.scanner) {
             Tail::Own => false,
             Tail::Open if !line.has_eol => true,
-            Tail::Open if !(is_at_limit || self.is_by_message && is_laid_out(text)) => false,
+            Tail::Open if !is_loggers => false,
             Tail::Open | Tail::Marked => {
                 *cut_from_bytes = Some(text.len() as u64);
                 false

@@ -2,6 +2,8 @@
 //! item is read by itself, so that no more than one has to be kept. YAML says what is a number and what is a text in its own
 //! way.
 
+use std::borrow::Cow;
+
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::entry::{Entries, Entry, Text};
@@ -138,7 +140,7 @@ impl Form {
     /// The entry that the item tells; its line is counted from the item's first.
     fn entry(&mut self, item: &[u8]) -> Result<Entry, String> {
         let text = std::str::from_utf8(item).map_err(|_| "it is no UTF-8".to_owned())?;
-        let (line, column) = to_json(text, &mut self.kept)?;
+        let (line, column) = to_json(&without_indents(text), &mut self.kept)?;
         let inner = self
             .kept
             .strip_prefix(b"[")
@@ -161,6 +163,33 @@ impl Form {
         entry.line = line;
         Ok(entry)
     }
+}
+
+/// What ends a line in YAML 1.1, which the recorder writes, and in 1.2 does not.
+const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+/// Behind such an end stands the indent of the next line, which is no part of the text: a text with blanks there is written with
+/// escapes.
+fn without_indents(text: &str) -> Cow<'_, str> {
+    if !text.contains(OLD_BREAKS) {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split_inclusive(OLD_BREAKS);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        whole.push_str(part.trim_start_matches(' '));
+    }
+    Cow::Owned(whole)
+}
+
+/// Whether a value without quotes is a number to the recorder: in YAML 1.1 one with an exponent has a point and a sign, and `1e3`
+/// is a text.
+fn is_number(value: &str) -> bool {
+    let is_json = crate::scan::number(value.as_bytes(), 0) == Ok(value.len());
+    let is_plain = value
+        .split_once(['e', 'E'])
+        .is_none_or(|(number, exponent)| number.contains('.') && exponent.starts_with(['+', '-']));
+    is_json && is_plain
 }
 
 /// What is open.
@@ -256,7 +285,7 @@ fn put_plain(out: &mut Vec<u8>, value: &str) -> Result<(), String> {
         "true" | "True" | "TRUE" => "true",
         "false" | "False" | "FALSE" => "false",
         ".inf" | "-.inf" | "+.inf" | ".nan" => return Err(format!("{value} is no number of JSON")),
-        _ if crate::scan::number(value.as_bytes(), 0) == Ok(value.len()) => value,
+        _ if is_number(value) => value,
         _ => {
             put_string(out, value);
             return Ok(());
@@ -287,6 +316,21 @@ mod tests {
         check(
             "- payload: \"a \\u2013\\\n    \\ b\\n\"\n  1: 'it''s'",
             "[{\"payload\":\"a – b\\n\",\"1\":\"it's\"}]",
+            (0, 11),
+        );
+    }
+
+    #[test]
+    fn values_are_those_of_the_older_yaml() {
+        check(
+            "- payload: [1e3, 1.5e3, 1.5e+3, -2, 1e+20]",
+            r#"[{"payload":["1e3","1.5e3",1.5e+3,-2,"1e+20"]}]"#,
+            (0, 11),
+        );
+        let text = "- payload: 'a\u{2028}    b\u{85}    \u{85}    c d'";
+        check(
+            &without_indents(text),
+            r#"[{"payload":"a\u2028b\u0085\u0085c d"}]"#,
             (0, 11),
         );
     }

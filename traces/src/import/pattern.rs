@@ -1,5 +1,6 @@
 //! A form of log that a user describes: a regular expression with named groups, which a line matches that has a frame.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
@@ -10,6 +11,7 @@ use super::mark::{Mark, mark};
 use super::time::{DayClock, seconds};
 use super::{Format, HEAD_BYTES, Head, Kind, Lost, Reading};
 use crate::event::Role;
+use crate::file::json::{Wrong, quoted};
 use crate::lines::{Line, LineReader, ReadError};
 use crate::recording::Recording;
 
@@ -97,6 +99,8 @@ impl Pattern {
             untimed: false,
             others: 0,
             blind: 0,
+            frames: 0,
+            unknown: BTreeSet::new(),
         };
         super::log(&OF_PATTERN, lines, form)
     }
@@ -139,7 +143,13 @@ fn direction(found: &Captures<'_>) -> Option<Mark> {
     if found.name("s2c").is_some() {
         return Some(Mark::From(Role::Server));
     }
-    mark(std::str::from_utf8(found.name("dir")?.as_bytes()).ok()?)
+    let word = std::str::from_utf8(found.name("dir")?.as_bytes()).ok()?;
+    // Words of the wire, which whoever describes a log may mean: in a log of any form they mean too much.
+    match word.trim().to_ascii_lowercase().as_str() {
+        "tx" => Some(Mark::Out),
+        "rx" => Some(Mark::In),
+        _ => mark(word),
+    }
 }
 
 struct Form {
@@ -152,7 +162,15 @@ struct Form {
     others: u64,
     /// Lines that match and whose direction means nothing.
     blind: u64,
+    frames: u64,
+    /// What stands there for the direction.
+    unknown: BTreeSet<String>,
 }
+
+/// So many words that mean nothing are repeated.
+const WORDS_MAX: usize = 4;
+/// What the group `dir` may hold.
+const KNOWN: &str = "known are c2s and s2c, client and server, client->server, in and out, tx and rx, sent and received, arrows";
 
 impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
@@ -166,8 +184,12 @@ impl super::Form for Form {
         };
         let Some(mark) = direction(&found) else {
             self.blind += 1;
+            if let Some(word) = found.name("dir").filter(|_| self.unknown.len() < WORDS_MAX) {
+                self.unknown.insert(quoted(word.as_bytes()));
+            }
             return Ok(());
         };
+        self.frames += 1;
         let time = found
             .name("time")
             .map_or((Time::None, 0), |time| when(time.as_bytes()));
@@ -185,6 +207,25 @@ impl super::Form for Form {
         let role = self.standpoint.role(mark);
         out.push_back(Entry::frame(role, t_ms, text).in_session(session));
         Ok(())
+    }
+
+    fn end(&mut self, _out: &mut Entries) -> Reading<()> {
+        if self.frames > 0 || self.blind == 0 {
+            return Ok(());
+        }
+        let lines = super::several(self.blind, "line matches", "lines match");
+        let words: Vec<&str> = self.unknown.iter().map(String::as_str).collect();
+        let message = match words.is_empty() {
+            true => format!(
+                "{lines} the pattern, and neither group for the direction matches with them"
+            ),
+            false => format!(
+                "{lines} the pattern, and what stands for the direction means nothing here: {}; {KNOWN}; or name the groups c2s \
+                 and s2c: (?:(?<c2s>one)|(?<s2c>other))",
+                words.join(", ")
+            ),
+        };
+        Err(Wrong::new(0, message))
     }
 
     fn lost(&self) -> Lost {
@@ -213,8 +254,10 @@ impl super::Form for Form {
         }
         if self.blind > 0 {
             let lines = super::several(self.blind, "line matches", "lines match");
+            let words: Vec<&str> = self.unknown.iter().map(String::as_str).collect();
             remarks.push(format!(
-                "{lines} with a direction that means nothing here, and no frame was taken"
+                "{lines} with a direction that means nothing here, and no frame was taken: {}; {KNOWN}",
+                words.join(", ")
             ));
         }
         remarks

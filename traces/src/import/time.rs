@@ -33,6 +33,35 @@ pub(crate) fn stamp(bytes: &[u8]) -> Option<Stamp> {
     })
 }
 
+/// The month, the day and the time of day that the bytes begin with, as `ts` and syslog write them, in milliseconds since the
+/// beginning of a leap year, and how long they are.
+pub(crate) fn month_day(bytes: &[u8]) -> Option<(u64, usize)> {
+    const NAMES: [&[u8]; 12] = [
+        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
+        b"Dec",
+    ];
+    let name = bytes.get(..3)?;
+    let month = NAMES.iter().position(|one| *one == name)? as u32 + 1;
+    let mut at = 3 + blanks(&bytes[3..])?;
+    let length = usize::from(bytes.get(at + 1).is_some_and(u8::is_ascii_digit)) + 1;
+    let day = digits(bytes, at, length)?;
+    at += length;
+    at += blanks(&bytes[at..])?;
+    let (of_day, end) = clock(bytes, at)?;
+    if !(1..=days_of(LEAP_YEAR, month)).contains(&day) {
+        return None;
+    }
+    let before = days_before_month(LEAP_YEAR, month) + day - 1;
+    let ms = i64::from(before) * DAY_MS + of_day;
+    Some((u64::try_from(ms).ok()?, end))
+}
+
+/// How many blanks stand there; `None` where there is none.
+fn blanks(bytes: &[u8]) -> Option<usize> {
+    let count = bytes.iter().take_while(|byte| **byte == b' ').count();
+    (count > 0).then_some(count)
+}
+
 /// The time of day that stands there, in milliseconds, and where it ends.
 pub(crate) fn clock(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let hour = digits(bytes, at, 2).filter(|hour| *hour < 24)?;
@@ -132,6 +161,7 @@ fn digits(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
 }
 
 const DAY_MS: i64 = 86_400_000;
+const LEAP_YEAR: u32 = 2000;
 
 fn is_leap(year: u32) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
@@ -200,6 +230,26 @@ mod tests {
         check("2024-02-29T23:59:60Z", 1_709_251_199_000, true, "");
         check("2000-12-31T00:00:00Z", 978_220_800_000, true, "");
         check("2100-03-01T00:00:00Z", 4_107_542_400_000, true, "");
+    }
+
+    #[test]
+    fn a_month_and_a_day_need_no_year() {
+        const DAY: u64 = 86_400_000;
+        assert_eq!(month_day(b"Jan 01 00:00:00 {}"), Some((0, 15)));
+        assert_eq!(
+            month_day(b"Mar  1 00:00:01.5 x"),
+            Some((60 * DAY + 1_500, 17))
+        );
+        assert_eq!(month_day(b"Feb 29 00:00:00"), Some((59 * DAY, 15)));
+        for text in [
+            "Feb 30 00:00:00",
+            "Mat 01 00:00:00",
+            "Mar01 00:00:00",
+            "Mar",
+            "",
+        ] {
+            assert_eq!(month_day(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

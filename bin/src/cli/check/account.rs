@@ -60,6 +60,12 @@ impl Watched {
         self.account.event(event);
         self.observer.event(event);
     }
+
+    /// The log goes on until then, with what is of no concern here.
+    pub(crate) fn goes_on(&mut self, at_ms: u64) {
+        self.account.goes_on(at_ms);
+        self.observer.wait_until(at_ms);
+    }
 }
 
 /// What was heard last from a side.
@@ -113,6 +119,13 @@ impl Account {
         self.looked_at += 1;
         let info = paths.iter().find_map(|path| seen.body?.path(path));
         self.peers[seen.from as usize] = info.and_then(peer);
+    }
+
+    /// Until then the log goes on, whatever it tells.
+    pub(crate) fn goes_on(&mut self, at_ms: u64) {
+        if self.first_ms.is_some() {
+            self.last_ms = self.last_ms.max(Some(at_ms));
+        }
     }
 
     /// Something else that happened in it.
@@ -229,9 +242,16 @@ fn span(ms: u64) -> String {
 }
 
 /// A session in sentences, each a line. A log that has lost what messages hold does not tell what was agreed on.
-pub(crate) fn text(session: &SessionReport, has_payload: bool, indent: &str) -> String {
+/// Where there are several, each has its place among them and its name.
+pub(crate) fn text(
+    session: &SessionReport,
+    nth: Option<u32>,
+    has_payload: bool,
+    indent: &str,
+) -> String {
     let peer = |peer: &Option<PeerReport>, role: &str| match peer {
         None => format!("the {role}"),
+        Some(PeerReport { name, .. }) if name.is_empty() => format!("the {role}"),
         Some(PeerReport { name, version }) => match version.as_deref() {
             None | Some("") => format!("the {role} {}", escape(name)),
             Some(version) => format!("the {role} {} {}", escape(name), escape(version)),
@@ -247,15 +267,25 @@ pub(crate) fn text(session: &SessionReport, has_payload: bool, indent: &str) -> 
         [] => "by a revision that is not told".to_owned(),
         names => format!("by {}", names.join(" and ")),
     };
-    let from_server = match session.frames_from_server {
-        0 => "none".to_owned(),
-        count => count.to_string(),
+    let sent = |side: &str, peer: String, frames: String| match session.not_recorded {
+        Some(missing) if missing == side => format!("what {peer} sent was not recorded"),
+        _ => format!("{peer} sent {frames}"),
     };
+    let from_server = match (session.frames_from_server, session.not_recorded) {
+        (count, Some(_)) => counted(count, "frame"),
+        (0, None) => "none".to_owned(),
+        (count, None) => count.to_string(),
+    };
+    let which = match (nth, &session.name) {
+        (None, _) => String::new(),
+        (Some(nth), None) => format!("session {nth}: "),
+        (Some(nth), Some(name)) => format!("session {nth}, {}: ", escape(name)),
+    };
+    let from_client = counted(session.frames_from_client, "frame");
     let mut text = format!(
-        "{indent}{by} {} sent {} and {} {from_server}",
-        peer(&session.client, "client"),
-        counted(session.frames_from_client, "frame"),
-        peer(&session.server, "server") + " sent",
+        "{indent}{which}{by} {} and {}",
+        sent("client", peer(&session.client, "client"), from_client),
+        sent("server", peer(&session.server, "server"), from_server),
     );
     if let Some(ms) = session.lasted_ms {
         let _ = write!(text, ", in {}", span(ms));
@@ -269,7 +299,7 @@ pub(crate) fn text(session: &SessionReport, has_payload: bool, indent: &str) -> 
     };
     for open in &session.open {
         let waited = match open.waited_ms {
-            Some(ms) => format!(" for {}", span(u64::from(ms))),
+            Some(ms) => format!(" for {}", span(ms)),
             None => String::new(),
         };
         let line = match open.line {

@@ -104,6 +104,8 @@ pub(crate) fn judge_live(
         sessions.wait_until(last_ms);
     }
     sessions.lost = reader.lost();
+    sessions.has_gaps = reader.has_gaps();
+    sessions.alone_from = reader.alone_from();
     sessions.finish(&mut checked);
     let report = &mut checked.report;
     report.format = reader.format().to_owned();
@@ -137,6 +139,10 @@ struct Sessions<'a> {
     lost: Lost,
     /// The first line that could not be used: from there on something may be missing.
     hole: Option<u64>,
+    /// Frames seem to be missing, and nobody knows where.
+    has_gaps: bool,
+    /// From there on only one side was recorded.
+    alone_from: Option<FrameNo>,
     /// Where the log is still being written: how its time goes.
     clock: Option<Clock>,
     /// There: findings of sessions that are over, until they are told.
@@ -180,6 +186,8 @@ impl<'a> Sessions<'a> {
             shortened: 0,
             lost: Lost::NOTHING,
             hole: None,
+            has_gaps: false,
+            alone_from: None,
             clock: None,
             fresh: vec![],
         }
@@ -196,9 +204,10 @@ impl<'a> Sessions<'a> {
 
     /// Until then nothing else came.
     fn wait_until(&mut self, t_ms: u64) {
-        for watched in self.observers.values_mut() {
-            watched.observer.wait_until(t_ms);
-        }
+        let exited = &self.exited;
+        let live = self.observers.iter_mut();
+        let live = live.filter(|(name, _)| !exited.contains(name));
+        live.for_each(|(_, watched)| watched.goes_on(t_ms));
     }
 
     /// What was found since it was asked last.
@@ -218,7 +227,9 @@ impl<'a> Sessions<'a> {
         watched.told = observer.findings().len();
         let revision = observer.revision();
         self.settle(&mut findings);
-        self.wanted.choice.apply(&mut findings);
+        let choice = &self.wanted.choice;
+        choice.weigh(&mut findings);
+        findings.retain(|finding| choice.shows(finding));
         let line_of = |frame| self.lines.of(frame);
         let report = |finding| report_of(finding, &both_parties(), line_of, revision);
         findings.iter().map(report).collect()
@@ -231,6 +242,8 @@ impl<'a> Sessions<'a> {
             .iter_mut()
             .filter(|finding| {
                 rests_on_the_whole(finding, self.hole, &self.lines)
+                    || (self.has_gaps || self.is_behind_the_end(finding))
+                        && rests_on_all_frames(finding)
                     || self.routes.is_blurred() && rests_on_others(finding)
             })
             .map(|finding| {
@@ -240,6 +253,16 @@ impl<'a> Sessions<'a> {
             .collect();
         findings.retain(|finding| is_decided(finding.rule, self.lost));
         doubtful
+    }
+
+    /// Whether what it is about came when the other side was not recorded any more. Who owes an answer for so long hangs.
+    fn is_behind_the_end(&self, finding: &Finding) -> bool {
+        let last = finding.frames.last();
+        let is_behind = self
+            .alone_from
+            .zip(last)
+            .is_some_and(|(from, last)| from <= *last);
+        is_behind && finding.rule != "request-unanswered"
     }
 
     /// That line could not be used.
@@ -295,12 +318,13 @@ impl<'a> Sessions<'a> {
                     // What is over does not wait.
                     let those =
                         those.filter(|(name, _)| all.contains(name) && !self.exited.contains(name));
-                    those.for_each(|(_, watched)| watched.observer.wait_until(t_ms));
+                    those.for_each(|(_, watched)| watched.goes_on(t_ms));
                 }
                 self.exited.extend(all);
             }
             CaptureWhat::Event(event) => {
                 let Some(event) = log_event(line, event) else {
+                    self.goes_on(line);
                     return;
                 };
                 // The server is gone, or the client has closed what it writes to: what comes then is another session.
@@ -325,6 +349,16 @@ impl<'a> Sessions<'a> {
                 }
             }
         }
+    }
+
+    /// A line that is no concern of a session's, and has a time: until then nothing else has come.
+    fn goes_on(&mut self, line: &CaptureLine<'_>) {
+        let Some(t_ms) = line.t_ms else { return };
+        let all = self.named_by(line);
+        let exited = &self.exited;
+        let live = self.observers.iter_mut();
+        let live = live.filter(|(name, _)| all.contains(name) && !exited.contains(name));
+        live.for_each(|(_, watched)| watched.goes_on(t_ms));
     }
 
     /// The sessions that an event concerns: that of its name, or all there are.
@@ -406,7 +440,7 @@ impl<'a> Sessions<'a> {
     }
 
     /// A session is over: keeps what came of it.
-    fn close(&mut self, mut watched: Watched) {
+    fn close(&mut self, name: &Name, mut watched: Watched) {
         if self.clock.is_some() {
             let fresh = self.fresh_of(&mut watched);
             self.fresh.extend(fresh);
@@ -447,6 +481,7 @@ impl<'a> Sessions<'a> {
             choice,
             session: SessionReport {
                 is_told: true,
+                name: name.as_given(),
                 ..account.close(&observer, |frame| self.lines.of(frame))
             },
         };
@@ -462,9 +497,10 @@ impl<'a> Sessions<'a> {
     }
 
     fn finish(mut self, checked: &mut Checked) {
-        for watched in std::mem::take(&mut self.observers).into_values() {
-            self.close(watched);
+        for (name, watched) in std::mem::take(&mut self.observers) {
+            self.close(&name, watched);
         }
+        checked.hidden = self.done.hidden;
         checked.worst = self.done.worst;
         checked.outcomes = std::mem::take(&mut self.done.outcomes);
         checked.report.findings = std::mem::take(&mut self.done.report.findings);
@@ -528,10 +564,19 @@ fn is_stateless(message: &Message) -> bool {
 /// frame, and that frame does not stand before the first such line.
 fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bool {
     let Some(hole) = hole else { return false };
-    let needs_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
+    let needs_more = needs_more_than_its_frame(finding);
     let line = finding.frames.last().and_then(|&frame| lines.of(frame));
     let is_before = line.is_some_and(|line| line < hole) && finding.rule != "request-unanswered";
     finding.verdict == Verdict::Broken && needs_more && !is_before
+}
+
+fn rests_on_all_frames(finding: &Finding) -> bool {
+    finding.verdict == Verdict::Broken && !is_decided(finding.rule, Lost::FRAMES)
+}
+
+fn needs_more_than_its_frame(finding: &Finding) -> bool {
+    let is_of_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
+    finding.verdict == Verdict::Broken && is_of_more
 }
 
 /// Whether a finding rests on other frames than its own, which may be another client's: what a result has to hold depends on

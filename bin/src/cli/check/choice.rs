@@ -64,6 +64,10 @@ impl Choice {
         choice
             .ignored
             .extend(args.ignore.iter().map(known).collect::<Result<Vec<_>>>()?);
+        if let Some(both) = args.rule.iter().find(|id| args.ignore.contains(id)) {
+            let message = format!("--rule {both} and --ignore {both}: leave one of them out");
+            return Err(Failure::new(message));
+        }
         for id in &choice.only {
             choice.ignored.remove(id);
         }
@@ -135,14 +139,19 @@ impl Choice {
         !self.ignored.contains(id) && (self.only.is_empty() || self.only.contains(id))
     }
 
-    /// The findings that are told, as severe as is wished.
-    pub(crate) fn apply(&self, findings: &mut Vec<Finding>) {
+    /// The findings that count, as severe as is wished.
+    pub(crate) fn weigh(&self, findings: &mut Vec<Finding>) {
         findings.retain_mut(|finding| {
             if let Some(severity) = self.severities.get(finding.rule) {
                 finding.severity = *severity;
             }
-            self.tells(finding.rule) && finding.severity >= self.least
+            self.tells(finding.rule)
         });
+    }
+
+    /// Whether it is severe enough to be told.
+    pub(crate) fn shows(&self, finding: &Finding) -> bool {
+        finding.severity >= self.least
     }
 }
 

@@ -160,7 +160,7 @@ impl Exchanges {
         if at_ms == 0 || scene.now_ms == 0 {
             return;
         }
-        let waited_ms = u64::from(scene.now_ms.saturating_sub(at_ms));
+        let waited_ms = scene.now_ms.saturating_sub(at_ms);
         if waited_ms + GRAIN_MS < retry_ms {
             let text = format!(
                 "the client connects again after {waited_ms} ms; the stream said to wait {retry_ms} ms"
@@ -320,7 +320,7 @@ impl Exchanges {
 
     fn judge_not_polled(&mut self, scene: &mut Scene<'_>, exchange: &mut Exchange) {
         let at = exchange.end.map_or(0, |end| end.at_ms);
-        let waited_ms = u64::from(scene.now_ms.saturating_sub(at));
+        let waited_ms = scene.now_ms.saturating_sub(at);
         let is_early = exchange
             .retry_ms
             .is_some_and(|retry_ms| waited_ms < retry_ms);
@@ -369,7 +369,7 @@ impl Exchanges {
             && exchange.asked.is_empty()
             && exchange.answered_at != 0
             && !exchange.is(mark::TRAILED);
-        let open_ms = u64::from(scene.now_ms.saturating_sub(exchange.answered_at));
+        let open_ms = scene.now_ms.saturating_sub(exchange.answered_at);
         if !is_done || !self.has_ends() || patience_ms == 0 || open_ms < patience_ms {
             return;
         }

@@ -505,7 +505,7 @@ impl Part {
     pub(crate) fn judge_acknowledged(
         &self,
         cx: &mut Cx<'_>,
-        certain_ms: Option<u32>,
+        certain_ms: Option<u64>,
         is_owed: impl Fn(Key) -> bool,
     ) {
         let Some(deep) = &self.deep else { return };

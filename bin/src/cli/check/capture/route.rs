@@ -39,6 +39,11 @@ impl Name {
         }
     }
 
+    /// As the lines name it.
+    pub(super) fn as_given(&self) -> Option<String> {
+        (!self.given.is_empty()).then(|| self.given.clone())
+    }
+
     /// It is none of those that only the headers tell apart.
     pub(super) fn is_first(&self) -> bool {
         self.nth == 0
@@ -290,7 +295,7 @@ impl Sessions<'_> {
             routes.forget_ids(&oldest);
             routes.lanes.retain(|nth| *nth != oldest.nth);
             if let Some(observer) = self.observers.remove(&oldest) {
-                self.close(observer);
+                self.close(&oldest, observer);
             }
         }
         name
@@ -304,7 +309,7 @@ impl Sessions<'_> {
         }
         self.routes.forget_ids(name);
         if let Some(observer) = self.observers.remove(name) {
-            self.close(observer);
+            self.close(name, observer);
         }
     }
 }

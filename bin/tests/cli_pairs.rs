@@ -1,0 +1,302 @@
+//! Two files of frames, one for each direction: their order is taken from times as far as these tell it, and nobody is accused of
+//! what was only put together here.
+
+mod common;
+
+use common::{folder, mcpsim, write};
+use serde_json::Value;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+const WELCOME: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+fn ping(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+}
+
+fn pong(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// Judges two files of these lines.
+fn both(client: &[String], server: &[String]) -> Value {
+    let here = folder();
+    let text = |lines: &[String]| {
+        lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    write(here.path(), "c2s", text(client));
+    write(here.path(), "s2c", text(server));
+    let args = ["check", "--format", "json", "--c2s", "c2s", "--s2c", "s2c"];
+    mcpsim(here.path(), &args).json()["files"][0].take()
+}
+
+/// Each finding as rule, blame and verdict.
+fn found(report: &Value) -> Vec<String> {
+    let all = report["findings"].as_array().expect("a list");
+    let word = |finding: &Value, name: &str| finding[name].as_str().unwrap_or("?").to_owned();
+    all.iter()
+        .map(|finding| {
+            ["rule", "blame", "verdict"]
+                .map(|name| word(finding, name))
+                .join(" ")
+        })
+        .collect()
+}
+
+fn has(report: &Value, list: &str, what: &str) -> bool {
+    let all = report[list].as_array().expect("a list");
+    all.iter()
+        .any(|one| one.as_str().is_some_and(|one| one.contains(what)))
+}
+
+/// A handshake and two pings, with times before the frames, as they come from that clock: steps of 0 ms are the same time.
+fn timed(stamp: impl Fn(u32) -> String, step: u32) -> [Vec<String>; 2] {
+    let line = |nth: u32, frame: &str| format!("{} {frame}", stamp(nth * step));
+    let client = vec![
+        line(0, INITIALIZE),
+        line(2, INITIALIZED),
+        line(3, &ping(1)),
+        line(5, &ping(2)),
+    ];
+    let server = vec![line(1, WELCOME), line(4, &pong(1)), line(6, &pong(2))];
+    [client, server]
+}
+
+#[test]
+fn equal_times_accuse_nobody() {
+    let stamp = |ms: u32| format!("2026-03-04T09:15:00.{ms:03}Z");
+    let [client, server] = timed(stamp, 0);
+    let report = both(&client, &server);
+    assert_eq!(found(&report), [""; 0]);
+    assert_eq!(report["frames"], 7);
+    // Who asks one thing after the other leaves no doubt.
+    assert!(!has(&report, "lost", "order"), "{}", report["lost"]);
+    // Times to the second; here the server says something unasked.
+    let to_second = |_: u32| "2026-03-04T09:15:00Z".to_owned();
+    let [client, mut server] = timed(to_second, 1);
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    server.insert(1, format!("{} {changed}", to_second(0)));
+    let report = both(&client, &server);
+    assert_eq!(found(&report), [""; 0]);
+    assert!(has(&report, "lost", "order between the sides"));
+    // Apart, nothing is lost.
+    let [client, server] = timed(stamp, 10);
+    let report = both(&client, &server);
+    assert_eq!(
+        (found(&report), &report["lost"]),
+        (vec![], &serde_json::json!([]))
+    );
+}
+
+/// An answer whose time is before that of its request, since whoever wrote the times was slow.
+#[test]
+fn times_that_cannot_be_right_lose_the_order() {
+    let client = vec![
+        format!("2026-03-04T09:15:00.010Z {INITIALIZE}"),
+        format!("2026-03-04T09:15:00.030Z {INITIALIZED}"),
+        format!("2026-03-04T09:15:00.090Z {}", ping(1)),
+    ];
+    let server = vec![
+        format!("2026-03-04T09:15:00.020Z {WELCOME}"),
+        format!("2026-03-04T09:15:00.085Z {}", pong(1)),
+    ];
+    let report = both(&client, &server);
+    assert_eq!(found(&report), [""; 0]);
+    assert!(has(&report, "lost", "order between the sides"));
+}
+
+#[test]
+fn times_are_read_as_tools_write_them() {
+    type Clock = fn(u32) -> String;
+    let clocks: [(Clock, bool); 9] = [
+        (|ms| format!("[2026-03-04T09:15:00.{ms:03}Z]"), true),
+        (|ms| format!("2026-03-04 09:15:00,{ms:03}:"), true),
+        (|ms| format!("Mar 04 09:15:00.{ms:03}"), true),
+        (|ms| format!("09:15:00.{ms:03}"), true),
+        (|ms| format!("[09:15:00.{ms:03}]\t"), true),
+        (|ms| format!("1772615700.{ms:03}456"), true),
+        (|ms| format!("1772615700{ms:03}"), true),
+        (|ms| format!("1772615700{ms:03}000000"), true),
+        // Each file has its own beginning.
+        (|ms| format!("00:00:00.{ms:03}"), false),
+    ];
+    for (clock, has_order) in clocks {
+        let [client, server] = timed(clock, 10);
+        let report = both(&client, &server);
+        assert_eq!(found(&report), [""; 0], "{}", clock(0));
+        assert_eq!(report["frames"], 7, "{}", clock(0));
+        assert_eq!(report["sessions"][0]["lasted_ms"], 60, "{}", clock(0));
+        let is_lost = has(&report, "lost", "order between the sides");
+        assert_eq!(!is_lost, has_order, "{}", clock(0));
+    }
+    // To the second, and counters of which nobody knows what they count.
+    for clock in [
+        |ms| format!("Mar  4 09:15:{ms:02}"),
+        |ms: u32| format!("{ms}"),
+    ] {
+        let [client, server] = timed(clock, 1);
+        assert_eq!(found(&both(&client, &server)), [""; 0], "{}", clock(0));
+    }
+    // Midnight lies between the beginnings of the two.
+    let at = |time: &str, frame: &str| format!("{time} {frame}");
+    let client = [
+        at("23:59:59.900", INITIALIZE),
+        at("00:00:00.300", INITIALIZED),
+    ];
+    let report = both(&client, &[at("00:00:00.100", WELCOME)]);
+    assert_eq!(found(&report), [""; 0]);
+    assert_eq!(report["sessions"][0]["lasted_ms"], 400);
+}
+
+#[test]
+fn what_is_no_time_is_told_and_nobody_is_accused() {
+    let here = folder();
+    let frame = |before: &str| format!("{before} {INITIALIZE}\n{before} {INITIALIZED}\n");
+    write(here.path(), "c2s", frame("2026/03/04 noon |"));
+    let args = ["check", "--c2s", "c2s"];
+    mcpsim(here.path(), &args).ends(2).says(&[
+        "c2s:1:1: ",
+        "2026/03/04 noon |",
+        "no time",
+        "Mar 04 09:15:00",
+    ]);
+    // A log of both sides.
+    let desktop = "../traces/tests/logs/claude-desktop.log";
+    let desktop = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(desktop);
+    write(
+        here.path(),
+        "s2c",
+        std::fs::read(desktop).expect("a sample"),
+    );
+    let args = ["check", "--s2c", "s2c"];
+    mcpsim(here.path(), &args)
+        .ends(2)
+        .says(&["s2c:1:1: ", "Claude Desktop", "both sides"]);
+    let capture = format!(
+        "{{\"dir\":\"c2s\",\"raw\":{}}}\n",
+        serde_json::json!(INITIALIZE)
+    );
+    write(here.path(), "c2s", capture);
+    mcpsim(here.path(), &["convert", "--c2s", "c2s", "-o", "log"])
+        .ends(2)
+        .says(&["c2s:1:1: ", "both sides"]);
+    // Noise alone is what the server wrote.
+    write(here.path(), "c2s", "ready\n");
+    mcpsim(here.path(), &["check", "--c2s", "c2s"]).ends(1);
+}
+
+/// A wrong answer of the one side does not hold up what the other side has answered.
+#[test]
+fn a_wrong_answer_is_blamed_on_its_sender_alone() {
+    let client = [
+        INITIALIZE.to_owned(),
+        INITIALIZED.to_owned(),
+        pong(99),
+        ping(1),
+        ping(2),
+    ];
+    let server = [WELCOME.to_owned(), pong(1), pong(2)];
+    assert_eq!(
+        found(&both(&client, &server)),
+        ["response-unknown-id client broken"]
+    );
+    // Null stands for no request.
+    let null = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#;
+    let client = [
+        INITIALIZE.to_owned(),
+        INITIALIZED.to_owned(),
+        "{nope".to_owned(),
+        ping(1),
+    ];
+    let server = [WELCOME.to_owned(), null.to_owned(), pong(1)];
+    assert_eq!(
+        found(&both(&client, &server)),
+        ["unparsable-message client broken"]
+    );
+}
+
+#[test]
+fn an_id_that_is_used_again_is_answered_again() {
+    let client = [
+        INITIALIZE.to_owned(),
+        INITIALIZED.to_owned(),
+        ping(1),
+        ping(1),
+    ];
+    let server = [WELCOME.to_owned(), pong(1), pong(1)];
+    assert_eq!(
+        found(&both(&client, &server)),
+        ["id-reused-by-sender client broken"]
+    );
+}
+
+/// One file begins later or ends earlier than the other one.
+#[test]
+fn a_file_that_lacks_a_part_accuses_nobody() {
+    let call = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}"#;
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;
+    let called = r#"{"jsonrpc":"2.0","id":4,"result":{"content":[]}}"#;
+    let ask = r#"{"jsonrpc":"2.0","id":0,"method":"roots/list"}"#;
+    let roots = r#"{"jsonrpc":"2.0","id":0,"result":{"roots":[]}}"#;
+    let owned = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (ping, pong) = (ping(1), pong(1));
+    let client = owned(&[INITIALIZE, INITIALIZED, &ping, call, roots]);
+    let server = owned(&[WELCOME, &pong, progress, ask, called]);
+    let stamped = |lines: &[String], first: u32| -> Vec<String> {
+        let stamp = |nth: u32| format!("2026-03-04T09:15:{:02}.000Z", 2 * nth + first);
+        lines
+            .iter()
+            .zip(0..)
+            .map(|(line, nth)| format!("{} {line}", stamp(nth)))
+            .collect()
+    };
+    for is_timed in [false, true] {
+        let [client, server] = match is_timed {
+            false => [client.to_vec(), server.to_vec()],
+            true => [stamped(&client, 0), stamped(&server, 1)],
+        };
+        for cut in 0..client.len() {
+            for (client, server) in [
+                (&client[cut..], &server[..]),
+                (&client[..cut], &server[..]),
+                (&client[..], &server[cut.min(server.len())..]),
+                (&client[..], &server[..cut.min(server.len())]),
+            ] {
+                let report = both(client, server);
+                let broken = found(&report)
+                    .into_iter()
+                    .filter(|found| found.ends_with("broken"));
+                assert_eq!(broken.collect::<Vec<_>>(), [""; 0], "{client:?} {server:?}");
+            }
+        }
+    }
+    let report = both(&client, &[]);
+    assert!(
+        has(&report, "remarks", "what the server sent"),
+        "{}",
+        report["remarks"]
+    );
+    assert!(has(&report, "lost", "some frames"));
+}
+
+/// Arrays of messages are answered like their messages.
+#[test]
+fn arrays_wait_for_each_other() {
+    let old = |text: &str| text.replace("2025-06-18", "2025-03-26");
+    let client = [
+        old(INITIALIZE),
+        INITIALIZED.to_owned(),
+        format!("[{},{}]", ping(1), ping(2)),
+        ping(3),
+    ];
+    let server = [old(WELCOME), format!("[{},{}]", pong(2), pong(1)), pong(3)];
+    assert_eq!(found(&both(&client, &server)), [""; 0]);
+}
