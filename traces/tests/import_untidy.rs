@@ -191,6 +191,16 @@ fn words_of_the_logs_own_part_connections() {
             .collect();
         assert_eq!(found, [expected], "{words}");
     }
+    // A client that closes because the server is gone closed nothing of its own accord.
+    let gone = say(
+        "Server transport closed unexpectedly, this is likely due to the process exiting early.",
+    );
+    let all = read(format!(
+        "{}{}{gone}",
+        ping(1),
+        say("Client transport closed")
+    ));
+    assert_eq!(all.events, [(EventKind::Exit, Some(Role::Server), None)]);
     let line = |level: &str, text: &str| format!("2026-03-04 09:15:00.000 [{level}] {text}\n");
     let ping = line(
         "debug",

@@ -544,6 +544,8 @@ impl Entry {
         );
         put(out, ",\"httpVersion\":\"unknown\",\"cookies\":[]");
         put_fields(out, head);
+        // A body cannot be there and be empty.
+        losses.add_if(self.is_empty && !self.answers.is_empty(), EVENTS);
         // A head alone tells of no body, and of none either.
         let is_told = !body.is_empty() || self.is_empty || head.is_none() && !self.is_answer_cut;
         let is_stream = kind.starts_with(EVENTS_OF_SERVER);
