@@ -70,6 +70,14 @@ fn bracketed(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
     Some((&inner[..length], at + length + 3))
 }
 
+/// Where a line of the log's own begins behind something else.
+fn glued(line: &[u8]) -> Option<usize> {
+    const STAMP_BYTES: usize = "2026-03-04T09:15:00.000".len();
+    let ends = memchr::memmem::find_iter(line, b"Z [").take(16);
+    let mut begins = ends.filter_map(|end| end.checked_sub(STAMP_BYTES));
+    begins.find(|at| *at > 0 && Parts::of(&line[*at..]).is_some())
+}
+
 /// A name in brackets, which may have brackets itself, and a level behind it; where that ends.
 fn named(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let inner = line.get(at..)?.strip_prefix(b" [")?;
@@ -121,6 +129,18 @@ impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
         let Some(parts) = Parts::of(line.bytes) else {
             self.others += 1;
+            // A server that ends no line has the log's next one behind its own.
+            if let Some(at) = glued(line.bytes) {
+                let own = Line {
+                    bytes: &line.bytes[at..],
+                    ..*line
+                };
+                let before = out.len();
+                self.line(&own, out)?;
+                out.iter_mut()
+                    .skip(before)
+                    .for_each(|entry| entry.told.shift(at));
+            }
             return Ok(());
         };
         let session = Some(String::from_utf8_lossy(parts.name).into_owned());
