@@ -88,7 +88,7 @@ fn is_open(own: &Own) -> bool {
 
 /// Whether it has no answer, and nobody gave up on one: reported or not.
 pub(crate) fn is_unanswered(own: &Own) -> bool {
-    let settled = EXPLAINED | open::CANCELLED | open::LONG | open::CUT;
+    let settled = EXPLAINED | open::CANCELLED | open::LONG;
     own.flags & settled == 0 && !own.answer.is_some()
 }
 
