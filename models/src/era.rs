@@ -374,7 +374,7 @@ impl Part {
             }
         };
         let open = match light {
-            Light::End if self.may_have_missed() => self.bare_frames(),
+            Light::End if self.may_be_unseen() => self.bare_frames(),
             _ => vec![],
         };
         let is_server = self.role == Role::Server;

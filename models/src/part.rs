@@ -88,6 +88,8 @@ pub(crate) struct Rare {
     pub(crate) one_way: Vec<(Stream, FrameNo)>,
     /// What could not be read: bits of [`crate::rules::stateless::errors::unread`].
     pub(crate) unread_kinds: u8,
+    /// The recording begins with a probe, which may be a later one of its client.
+    pub(crate) is_probed: bool,
     /// The id of the first request of a recording that may begin in the middle, outside any session.
     pub(crate) first_id: Key,
     /// A run of lines that are no messages.

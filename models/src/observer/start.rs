@@ -102,7 +102,7 @@ impl Observer {
     pub(super) fn begin(&mut self, seen: &Seen<'_>) {
         let method = seen.message.method;
         let is_handshake = method == Method::Initialize;
-        // A batch is read on its own; a probe comes first by its nature.
+        // A batch is read on its own; a probe comes before any session.
         let is_late = !is_handshake
             && method != Method::ServerDiscover
             && !(seen.message.kind == Kind::Batch
@@ -114,8 +114,11 @@ impl Observer {
             if is_late {
                 part.set(flag::LATE);
             }
-            if !is_handshake && method != Method::ServerDiscover {
-                part.rare().first_id = seen.message.id;
+            match method {
+                Method::Initialize => {}
+                // A client may probe again.
+                Method::ServerDiscover => part.rare().is_probed = true,
+                _ => part.rare().first_id = seen.message.id,
             }
         }
         let Start::Joined { first, from, name } = start else {

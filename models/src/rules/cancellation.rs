@@ -365,7 +365,7 @@ impl Part {
             );
             return self.broken(cx, &CANCEL_ID_TYPE_MISMATCH, &frames, text);
         }
-        if self.may_be_unseen(id) {
+        if self.may_be_unseen() {
             return cx.pass_over(&CANCEL_UNKNOWN_REQUEST);
         }
         if self.mode == Mode::Loose {
@@ -405,7 +405,7 @@ impl Part {
             Err(_) => {
                 // What lies before the recording, or could not be read or kept, may have had that id.
                 let is_lossy = listens.is_some_and(|all| all.is_lossy);
-                if self.may_be_unseen(id) {
+                if self.may_be_unseen() {
                     return cx.pass_over(&CANCEL_SERVER_ONLY_LISTEN);
                 }
                 if is_lossy || self.is(flag::GARBLED_IN) {

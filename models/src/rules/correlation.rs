@@ -331,7 +331,7 @@ impl Part {
             return self.maybe_answered_all();
         }
         let text = format!("no request of the other side had the id {id}");
-        if self.is(flag::GARBLED_IN) || self.may_be_unseen(id) {
+        if self.is(flag::GARBLED_IN) || self.may_be_unseen() {
             self.unsure(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);
         } else {
             self.broken(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);

@@ -357,7 +357,7 @@ impl Part {
         }
         // What came before the recording may have been unreadable.
         let has_begun = self.is(flag::WHOLE | flag::MODERN) || self.handshake_begun();
-        if self.is(flag::JOINED) || !has_begun {
+        if self.may_be_unseen() || !has_begun {
             return cx.pass_over(&ERROR_ID_MISSING);
         }
         let notification = self.rare.as_ref().map_or(0, |rare| rare.notification_frame);

@@ -252,7 +252,7 @@ fn roots_by(part: &mut Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>
 /// frame was too large, or had to be forgotten.
 pub(crate) fn is_partial(part: &Part, deep: &Deep) -> bool {
     let has_session = part.revision.is_some_and(Revision::has_handshake);
-    part.may_have_missed()
+    part.may_be_unseen()
         || deep.listings.is_blind
         // With a revision that is given, nothing else tells that the beginning is not there.
         || part.is(flag::FORCED) && has_session && !part.handshake_begun()

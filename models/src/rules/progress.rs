@@ -366,7 +366,7 @@ impl Part {
             }
             return self.broken(cx, &PROGRESS_AFTER_RESPONSE, &frames, text);
         }
-        if self.may_be_unseen(token) {
+        if self.may_be_unseen() {
             return cx.pass_over(&PROGRESS_UNKNOWN_TOKEN);
         }
         if self.is(flag::GARBLED_IN) {

@@ -238,6 +238,9 @@ impl Part {
         if !is_judged || has_cause || message.has(Condition::UnprefixedNotification) {
             return;
         }
+        if self.may_be_unseen() {
+            return cx.pass_over(&DIR_SERVER_NOT_FIRST);
+        }
         let text = "the server sends a notification while no request is in flight and no subscription is open"
             .to_string();
         self.broken(cx, &DIR_SERVER_NOT_FIRST, &[cx.frame], text);
@@ -292,7 +295,10 @@ impl Part {
     /// Whether a response with an id that no request had answers a notification; then it is a finding.
     pub(crate) fn answers_notification(&mut self, cx: &mut Cx<'_>, id: Key) -> bool {
         let Some(rare) = &self.rare else { return false };
+        // A cancel may have crossed the answer to a request that was not seen.
+        let has_missed = self.may_be_unseen() || self.is(flag::GARBLED_IN);
         let named = rare.named.iter().find(|(named, _)| *named == id);
+        let named = named.filter(|_| !has_missed);
         let on_stream = rare.one_way.iter().find(|(stream, _)| *stream == cx.stream);
         let frame = match (named, on_stream) {
             (Some((_, frame)), _) | (None, Some((_, frame))) => *frame,
@@ -303,23 +309,10 @@ impl Part {
         true
     }
 
-    /// Whether the request of that id or token may stand before the recording: it begins in the middle of a session, or
-    /// with a request that need not be the first one. Who counts begins with 0 or 1, and has sent no later number before.
-    pub(crate) fn may_be_unseen(&self, key: Key) -> bool {
-        match (self.counts_from(), key.as_integer()) {
-            (Some(first), Some(key)) => key < first,
-            _ => self.is(flag::JOINED | flag::LATE),
-        }
-    }
-
-    /// Whether something may lie before the recording that matters beyond the requests that were open.
-    pub(crate) fn may_have_missed(&self) -> bool {
-        self.is(flag::JOINED) || self.is(flag::LATE) && self.counts_from().is_none()
-    }
-
-    /// The id of the client's first request, where that is the first number of who counts.
-    fn counts_from(&self) -> Option<i64> {
-        let first = self.rare.as_ref()?.first_id.as_integer()?;
-        (self.is(flag::LATE) && matches!(first, 0 | 1)).then_some(first)
+    /// Whether a request may stand before the recording: it begins in the middle of a session, or with a request that need
+    /// not be the first one. Ids tell nothing: outside sessions they are free again once they are answered.
+    pub(crate) fn may_be_unseen(&self) -> bool {
+        let is_probed = || self.rare.as_ref().is_some_and(|rare| rare.is_probed);
+        self.is(flag::JOINED | flag::LATE) || is_probed() && !self.handshake_begun()
     }
 }

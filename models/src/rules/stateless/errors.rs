@@ -316,7 +316,7 @@ impl Part {
             || kinds & unread::NO_REQUEST != 0 && matches!(message.number, -32600 | -32602);
         let mut open = self.inn.iter();
         let is_owed = open.any(|request| request.flags & open::LONG == 0);
-        if is_right || kinds == 0 || is_owed || self.may_have_missed() {
+        if is_right || kinds == 0 || is_owed || self.may_be_unseen() {
             return;
         }
         let (what, code) = match kinds {

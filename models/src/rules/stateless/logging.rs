@@ -152,7 +152,7 @@ fn on_stream(part: &Part, deep: &Deep, cx: &mut Cx<'_>, level: Option<Value<'_>>
         let text = format!("a log message on the stream of {}, {text}", answered.id);
         return part.broken(cx, rule, &[answered.frame, cx.frame], text);
     }
-    if deep.logs.is_lossy || part.may_have_missed() || part.is(flag::GARBLED_IN) {
+    if deep.logs.is_lossy || part.may_be_unseen() || part.is(flag::GARBLED_IN) {
         return;
     }
     let text = "a log message on a stream that answers no request".to_string();
@@ -180,7 +180,7 @@ fn on_channel(part: &Part, deep: &Deep, cx: &mut Cx<'_>, level: Option<Value<'_>
     if let Some(least) = least {
         return judge_level(part, cx, level, least, &[frame, cx.frame]);
     }
-    if deep.logs.is_lossy || part.may_have_missed() || part.is(flag::GARBLED_IN) {
+    if deep.logs.is_lossy || part.may_be_unseen() || part.is(flag::GARBLED_IN) {
         return;
     }
     let text = "a log message while no open request asks for any; without a level in `_meta` there are none".to_string();

@@ -263,7 +263,7 @@ fn unknown(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>, tag
         }
     }
     // What lies before the recording, or could not be read or kept, may have had that id.
-    if part.may_be_unseen(id) && meant.is_none() {
+    if part.may_be_unseen() && meant.is_none() {
         return cx.pass_over(&SUB_ID_MATCHES_OPEN);
     }
     let is_blind = deep.subscriptions.is_lossy || part.is_undecided(id);

@@ -222,7 +222,7 @@ fn for_another(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange) 
     let frames = [one.frame, cx.frame];
     let rule = &MRTR_STATE_SINGLE_EXCHANGE;
     // It may have been given twice.
-    let verdict = match part.may_have_missed() {
+    let verdict = match part.may_be_unseen() {
         true => Verdict::Unsure,
         false => Verdict::Broken,
     };

@@ -56,7 +56,7 @@ fn updates(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
     // Another poll may have shown what this log does not.
     let is_whole = told.request.is_present()
         && !told.has_more
-        && !part.may_have_missed()
+        && !part.may_be_unseen()
         && !part.is(flag::GARBLED_IN);
     let mut unknown: Option<Value<'_>> = None;
     let mut again: Option<Value<'_>> = None;
