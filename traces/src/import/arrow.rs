@@ -107,7 +107,7 @@ pub(super) struct Standpoint {
     out: Role,
     is_concluded: bool,
     /// Somebody of that name is that side.
-    named: Option<(u64, Role)>,
+    named: Option<(Key, Role)>,
 }
 
 impl Standpoint {

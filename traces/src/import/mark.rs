@@ -1,9 +1,8 @@
 //! What stands before a frame in a log of somebody's own and tells who sent it: an arrow, a word, the names of the sides.
 
-use std::hash::{DefaultHasher, Hasher};
-
 use super::quoting::colour;
 use crate::event::Role;
+use crate::key::Key;
 
 /// What stands before a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,8 +13,8 @@ pub(super) enum Mark {
     Out,
     /// Towards whoever wrote the log.
     In,
-    /// From somebody of that name, as a number: which side he is, others of his frames tell.
-    Of(u64),
+    /// From somebody of that name: which side he is, others of his frames tell.
+    Of(Key),
 }
 
 /// Arrows, longer ones before those that they begin with.
@@ -140,7 +139,7 @@ fn named(body: &str) -> Option<(Mark, String)> {
     let mark = match (side_in(from), side_in(to)) {
         (Some(from), to) if to != Some(from) => Mark::From(from),
         (None, Some(to)) => Mark::From(to.other()),
-        (None, None) => Mark::Of(number_of(from)),
+        (None, None) => Mark::Of(Key::text(from.as_bytes())),
         _ => return None,
     };
     Some((mark, before))
@@ -155,13 +154,6 @@ fn side_in(name: &str) -> Option<Role> {
         "c" | "s" => None,
         word => side(word),
     })
-}
-
-/// A number for a name: only whether names are the same counts.
-fn number_of(name: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(name.as_bytes());
-    hasher.finish()
 }
 
 /// What is left beside a mark, without what stands around it.
