@@ -375,7 +375,8 @@ fn streams_go_in_and_out() {
     assert!(files(here.path()).is_empty());
 }
 
-/// A log with broken lines: they are told with their places, the rest is converted, and the exit code is that of `check`.
+/// A log with broken lines: they are told with their places, the rest is converted where somebody insists, and the exit code is
+/// that of `check`.
 #[test]
 fn broken_lines_are_told_and_the_rest_is_converted() {
     let here = folder();
@@ -386,6 +387,14 @@ fn broken_lines_are_told_and_the_rest_is_converted() {
     );
     for form in FORMS {
         let args = ["convert", "log", "-o", form, "--to", form, "--lossy"];
+        let ran = mcpsim(here.path(), &args[..6]).ends(2);
+        assert!(ran.err.starts_with("mcpsim: log:4:8: "), "{}", ran.err);
+        assert!(
+            ran.err.contains("2 places could not be read"),
+            "{}",
+            ran.err
+        );
+        assert!(!here.path().join(form).exists(), "{form}");
         let ran = mcpsim(here.path(), &args).ends(2);
         assert!(ran.err.starts_with("mcpsim: log:4:8: "), "{}", ran.err);
         assert!(ran.err.contains("\nmcpsim: log:7:1: "), "{}", ran.err);
@@ -609,4 +618,91 @@ fn the_report_has_the_members_that_are_documented() {
         report["not_held"][0],
         serde_json::json!({"what": "events", "count": 1})
     );
+}
+
+/// Writes the log, converts it into the form and judges both: what is found must be the same.
+fn stays(log: &str, forms: &[&str]) {
+    let here = folder();
+    write(here.path(), "log", log);
+    let check = |name| mcpsim(here.path(), &["check", "--format", "json", name]).json();
+    let before = check("log");
+    let (found, ..) = verdict(here.path(), &["log"]);
+    for form in forms {
+        let args = ["convert", "log", "-o", "out", "--force", "--to", form];
+        mcpsim(here.path(), &args).ends(0);
+        let after = check("out");
+        assert_eq!(after["files"][0]["frames"], before["files"][0]["frames"]);
+        assert_eq!(verdict(here.path(), &["out"]).0, found, "{form}");
+    }
+}
+
+/// Connections that follow each other stay apart.
+#[test]
+fn a_restart_is_no_second_handshake() {
+    let open = "{\"event\":\"open\"}\n";
+    let exit = "{\"dir\":\"s2c\",\"event\":\"exit\",\"status\":0}\n";
+    for between in [open, exit] {
+        let log = handshake() + &ping(2) + between + &handshake() + &ping(2);
+        stays(&log, &["trace", "har", "mcpsnoop"]);
+        let here = folder();
+        write(here.path(), "log", log);
+        let args = ["convert", "log", "-o", "out", "--to", "mcp-trace"];
+        let ran = mcpsim(here.path(), &args).ends(2);
+        assert!(
+            ran.err.contains("several sessions became one"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+/// A clock that goes back does not turn the order of exchanges.
+#[test]
+fn a_clock_that_goes_back_leaves_the_order() {
+    let log: String = (handshake() + &ping(2) + &ping(3))
+        .lines()
+        .zip(0..)
+        .map(|(line, nth)| {
+            let base = 1_772_615_700_000_u64 - if nth < 3 { 0 } else { 30_000 };
+            let stamp = format!("{{\"t_ms\":{},", base + 5 * nth);
+            line.replacen('{', &stamp, 1) + "\n"
+        })
+        .collect();
+    stays(&log, &["har"]);
+}
+
+/// Frames that a log lays out over several lines come back as one each.
+#[test]
+fn what_is_laid_out_is_one_frame_in_an_archive() {
+    for name in ["inspector-protocol.json", "mcp-cassette.json"] {
+        let text = read(&logs().join(name));
+        let document: Value = serde_json::from_slice(&text).expect("JSON");
+        stays(
+            &serde_json::to_string_pretty(&document).expect("text"),
+            &["har"],
+        );
+    }
+}
+
+/// What the log does not tell of exchanges is taken for a fault by whoever reads a form that has no word for it.
+#[test]
+fn what_was_lost_of_exchanges_is_refused() {
+    let here = folder();
+    for (name, forms, lost) in [
+        ("python-sdk-http.log", &["mcp-trace"][..], "HTTP"),
+        (
+            "http.har",
+            &["mcp-trace", "mcpsnoop"],
+            "order between streams",
+        ),
+    ] {
+        let log = logs().join(name).display().to_string();
+        for form in forms {
+            let args = ["convert", &log, "-o", "out", "--to", form];
+            let ran = mcpsim(here.path(), &args).ends(2);
+            let is_told = ran.err.contains("may take that for missing") && ran.err.contains(lost);
+            assert!(is_told, "{}", ran.err);
+            assert!(files(here.path()).is_empty());
+        }
+    }
 }

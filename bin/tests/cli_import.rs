@@ -197,7 +197,14 @@ fn overlapping_exchanges_of_a_trace_accuse_nobody() {
     let log = String::from_utf8(read(&logs().join("mcp-trace-http-real.jsonl"))).expect("text");
     let lines: Vec<&str> = log.lines().collect();
     let checked = |order: &[&str]| {
-        write(here.path(), "x.jsonl", order.join("\n"));
+        // Numbered anew: nothing is missing.
+        let numbered = order.iter().enumerate().map(|(at, line)| {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            line["seq"] = at.into();
+            line.to_string()
+        });
+        let numbered: Vec<String> = numbered.collect();
+        write(here.path(), "x.jsonl", numbered.join("\n"));
         let args = ["check", "--format", "json", "x.jsonl"];
         mcpsim(here.path(), &args).json()["files"][0].take()
     };

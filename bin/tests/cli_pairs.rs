@@ -233,6 +233,87 @@ fn an_id_that_is_used_again_is_answered_again() {
     );
 }
 
+/// `tee -a` goes on in the same files with the next connection.
+#[test]
+fn a_handshake_whose_ids_begin_anew_is_another_connections() {
+    let run = |ids: [u32; 2]| {
+        [
+            vec![INITIALIZE.to_owned(), INITIALIZED.to_owned(), ping(ids[0])],
+            vec![WELCOME.to_owned(), pong(ids[1])],
+        ]
+    };
+    let [mut client, mut server] = run([1, 1]);
+    // The last one stands open when the first connection breaks off.
+    client.push(ping(2));
+    let [more_client, more_server] = run([1, 1]);
+    let stamped = |lines: &[String], times: &[u32]| -> Vec<String> {
+        let stamp = |second: &u32| format!("2026-03-04T09:15:{second:02}.000Z");
+        let lines = lines.iter().zip(times);
+        lines
+            .map(|(line, second)| format!("{} {line}", stamp(second)))
+            .collect()
+    };
+    client.extend(more_client);
+    server.extend(more_server);
+    let timed_client = stamped(&client, &[0, 2, 3, 5, 10, 12, 13]);
+    let timed_server = stamped(&server, &[1, 4, 11, 14]);
+    for (client, server) in [
+        (&client[..], &server[..]),
+        (&timed_client[..], &timed_server[..]),
+        (&client[..], &[][..]),
+    ] {
+        let report = both(client, server);
+        let found = found(&report);
+        assert!(
+            found.iter().all(|one| !one.ends_with("broken")),
+            "{found:?}"
+        );
+        let guesses = report["guessed"].as_array().expect("a list");
+        let is_told = |guess: &&Value| guess.as_str().is_some_and(|one| one.contains("ids anew"));
+        assert_eq!(guesses.iter().filter(is_told).count(), 1, "{guesses:?}");
+    }
+    // Numbers that go on are those of a client that says it twice.
+    let again = INITIALIZE.replace("\"id\":0", "\"id\":2");
+    let client = [INITIALIZE, INITIALIZED, &again].map(str::to_owned);
+    let server = [WELCOME.to_owned(), WELCOME.replace("\"id\":0", "\"id\":2")];
+    assert_eq!(
+        found(&both(&client, &server)),
+        ["initialize-twice client broken"]
+    );
+}
+
+/// A file may be copied while it is written.
+#[test]
+fn a_line_that_stops_in_the_middle_is_left_out() {
+    let here = folder();
+    let client = [INITIALIZE, INITIALIZED, &ping(1)].join("\n");
+    let server = format!("{WELCOME}\n{}", pong(1));
+    for (client_cut, server_cut, lines) in [
+        (0, 0, &[][..]),
+        (0, 5, &["line 2 is cut and was left out"][..]),
+        (9, 0, &["line 3 is cut and was left out"]),
+        (
+            9,
+            5,
+            &[
+                "line 3 is cut and was left out",
+                "line 2 of what the server sent is cut too and was left out",
+            ],
+        ),
+    ] {
+        write(here.path(), "c2s", &client[..client.len() - client_cut]);
+        write(here.path(), "s2c", &server[..server.len() - server_cut]);
+        let args = ["check", "--format", "json", "--c2s", "c2s", "--s2c", "s2c"];
+        let report = mcpsim(here.path(), &args).json()["files"][0].take();
+        let found = found(&report);
+        let is_broken = |one: &String| one.ends_with("broken");
+        assert!(!found.iter().any(is_broken), "{found:?}");
+        let remarks = report["remarks"].to_string();
+        assert!(lines.iter().all(|line| remarks.contains(line)), "{remarks}");
+        assert_eq!(remarks.contains("is cut"), !lines.is_empty(), "{remarks}");
+    }
+}
+
 /// One file begins later or ends earlier than the other one.
 #[test]
 fn a_file_that_lacks_a_part_accuses_nobody() {

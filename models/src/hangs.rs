@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Role};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict, Wait};
 use mcpsim_traces::key::Key;
+use mcpsim_traces::message::Method;
 use petgraph::Direction;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -89,7 +90,7 @@ fn is_open(own: &Own) -> bool {
 
 /// Whether it has no answer, and nobody gave up on one: reported or not.
 pub(crate) fn is_unanswered(own: &Own) -> bool {
-    let settled = EXPLAINED | open::CANCELLED | open::LONG | open::CUT;
+    let settled = EXPLAINED | open::CANCELLED | open::LONG;
     own.flags & settled == 0 && !own.answer.is_some()
 }
 
@@ -191,7 +192,9 @@ fn causes(
         .iter()
         .take(32)
         .enumerate()
-        .filter(|(at, _)| node.own.mask >> at & 1 == 1)
+        .filter(|(at, request)| {
+            node.own.mask >> at & 1 == 1 && may_ask_back(end.role, request.method)
+        })
         .filter_map(|(_, request)| places.get(&(node.debtor, request.id)).copied())
         .collect();
     if node.own.flags & open::MANY != 0 {
@@ -207,6 +210,24 @@ fn causes(
         return same_link;
     }
     across(ends, node, places, |_| true)
+}
+
+/// Whether serving such a request may take a question to whoever sent it. A server's tool asks the client; a client that is asked
+/// something has its other requests for reasons of its own, and so has whoever is only pinged or asked for a list.
+fn may_ask_back(debtor: Role, method: Method) -> bool {
+    let is_plain = matches!(
+        method,
+        Method::Ping
+            | Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourcesTemplatesList
+            | Method::LoggingSetLevel
+            | Method::ResourcesSubscribe
+            | Method::ResourcesUnsubscribe
+            | Method::SubscriptionsListen
+    );
+    debtor == Role::Server && !is_plain
 }
 
 /// Owed requests at the other ends of the same party, where it stands in the other role.

@@ -530,6 +530,7 @@ impl Observer {
         self.on_http(|exchanges, scene| exchanges.finish(scene, is_over));
         self.judge_subscriptions(ending);
         self.judge_missing_initialized(ending);
+        self.judge_cut();
         let (verdict, severity, because) = match (ending, self.closed_first) {
             (Ending::Quiet, _) => (Verdict::Broken, REQUEST_UNANSWERED.severity, ""),
             (_, Some(Role::Client)) => (

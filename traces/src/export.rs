@@ -17,7 +17,10 @@ mod date;
 pub(crate) mod har;
 mod mcp_trace;
 mod mcpsnoop;
+mod restarts;
 mod trace;
+
+use restarts::Restarts;
 
 /// A form that recordings are written in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -255,9 +258,14 @@ pub fn convert<W: Write, S: Spool>(
         Target::Har => Box::new(har::Har::new(to.out, beginning)),
     };
     let mut converted = Converted::default();
+    let mut restarts = Restarts::default();
     loop {
         match recording.next_line() {
-            Ok(Some(line)) => {
+            Ok(Some(mut line)) => {
+                // A capture has the events that part connections, and whoever reads it knows them.
+                if target != Target::Capture {
+                    restarts.rename(&mut line);
+                }
                 match line.what {
                     CaptureWhat::Frame(_) => converted.frames += 1,
                     CaptureWhat::Event(_) | CaptureWhat::Http(_) => converted.events += 1,
@@ -292,7 +300,8 @@ pub fn convert<W: Write, S: Spool>(
         let words = "lines of the log that are neither frame nor event, left out";
         converted.remarks.push(format!("{words}: {passed}"));
     }
-    converted.misleads = warnings(target, lost, &converted.losses);
+    let are_merged = target == Target::McpTrace && restarts.has_any();
+    converted.misleads = warnings(target, lost, &converted.losses, are_merged);
     let remarks = export.remarks().into_iter().chain(recording.remarks());
     for remark in converted.misleads.clone().into_iter().chain(remarks) {
         if !converted.remarks.contains(&remark) {
@@ -303,9 +312,14 @@ pub fn convert<W: Write, S: Spool>(
 }
 
 /// What makes whoever reads the new file accuse somebody of what was only lost.
-fn warnings(target: Target, lost: Lost, losses: &Losses) -> Vec<String> {
+fn warnings(target: Target, lost: Lost, losses: &Losses, are_merged: bool) -> Vec<String> {
     let mut warnings = vec![];
-    let missed = lost.and(TAKEN_FOR_MISSING);
+    let mut mistaken = TAKEN_FOR_MISSING;
+    if target == Target::McpTrace {
+        // Its readers judge by which exchange a frame came on.
+        mistaken |= Lost::HTTP;
+    }
+    let missed = lost.and(mistaken);
     let has_words = matches!(target, Target::Capture | Target::Trace | Target::Har);
     if !missed.is_nothing() && !has_words {
         warnings.push(format!(
@@ -319,7 +333,7 @@ fn warnings(target: Target, lost: Lost, losses: &Losses) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if losses.count(SESSIONS) > 1 {
+    if losses.count(SESSIONS) > 1 || are_merged {
         warnings.push(
             "several sessions became one: whoever reads it may take ids of the one for those of another"
                 .to_owned(),
@@ -333,6 +347,7 @@ const TAKEN_FOR_MISSING: Lost = Lost::ORDER
     .with(Lost::DIRECTION)
     .with(Lost::IDS)
     .with(Lost::PAYLOAD)
+    .with(Lost::STREAMS)
     .with(Lost::FRAMES);
 
 /// Counts what forms without a word for it lose of how a recording began and what it had lost before.

@@ -152,7 +152,7 @@ fn object(bytes: &[u8], first: usize) -> Result<Own, Wrong> {
     let seen = match scanned {
         _ if trace => return Ok(Own::Trace),
         _ if capture => return Ok(Own::Capture),
-        _ if frame => "a bare frame, which does not tell who sent it: name the file with --c2s (what the client sent) or --s2c".to_owned(),
+        _ if frame => "a bare frame, which does not tell who sent it: where all of it is one side's, name the file with --c2s (what the client sent) or --s2c".to_owned(),
         Ok(_) => format!("JSON and no capture: {}", quoted(&bytes[first..])),
         Err(Fault {
             kind: FaultKind::End,

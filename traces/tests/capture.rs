@@ -422,7 +422,7 @@ fn what_is_no_log_is_named() {
         ),
         (
             b" {\"jsonrpc\":\"2.0\",\"id\":1}",
-            "1:2: this is a bare frame, which does not tell who sent it: name the file with --c2s (what the client sent) or --s2c",
+            "1:2: this is a bare frame, which does not tell who sent it: where all of it is one side's, name the file with --c2s (what the client sent) or --s2c",
         ),
         (
             b"{\"log\":{}}",

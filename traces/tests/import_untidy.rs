@@ -2,6 +2,7 @@
 
 use mcpsim_traces::capture::EventKind;
 use mcpsim_traces::event::Role;
+use mcpsim_traces::lost::Lost;
 
 mod logs_read;
 
@@ -191,6 +192,16 @@ fn words_of_the_logs_own_part_connections() {
             .collect();
         assert_eq!(found, [expected], "{words}");
     }
+    // A client that closes because the server is gone closed nothing of its own accord.
+    let gone = say(
+        "Server transport closed unexpectedly, this is likely due to the process exiting early.",
+    );
+    let all = read(format!(
+        "{}{}{gone}",
+        ping(1),
+        say("Client transport closed")
+    ));
+    assert_eq!(all.events, [(EventKind::Exit, Some(Role::Server), None)]);
     let line = |level: &str, text: &str| format!("2026-03-04 09:15:00.000 [{level}] {text}\n");
     let ping = line(
         "debug",
@@ -282,7 +293,6 @@ fn what_a_logger_writes_behind_frames_is_its_own() {
         " (12 ms)",
         ";",
         ",",
-        "\u{1B}[0m",
         " {\"took\":3}",
         " { metadata: undefined }",
     ] {
@@ -316,6 +326,14 @@ fn words_before_frames_are_understood_together() {
         ["INFO [transport] tx", "INFO [transport] rx"],
         ["\u{1B}[32m-->\u{1B}[0m", "\u{1B}[33m<--\u{1B}[0m"],
         ["[garden] -->", "[garden] <--"],
+        ["mcp_client → mcp_server", "mcp_server → mcp_client"],
+        ["Cursor -> garden:", "garden -> Cursor:"],
+        ["Agent -> MCP server", "MCP server -> Agent"],
+        ["garden <- LLM", "LLM <- garden"],
+        [
+            "x | [supergateway] Http → Child:",
+            "x | [supergateway] Child → Http:",
+        ],
     ] {
         let all = read(logged(words, ""));
         let roles: Vec<Role> = all.frames.iter().map(|frame| frame.from).collect();
@@ -490,4 +508,131 @@ fn a_tracer_that_comes_late_sees_the_rest_of_a_frame_first() {
         "warming up, have some patience",
     );
     assert_eq!(read(noisy).counts(), [1, 2]);
+}
+
+#[test]
+fn a_log_of_a_service_is_that_services_log() {
+    let text = text_of("supergateway.log");
+    let named: String = text
+        .lines()
+        .map(|line| format!("gw-1  | {line}\n"))
+        .collect();
+    assert_eq!(read(named).texts(), read(&text).texts());
+    let numbered: String = text
+        .lines()
+        .zip(1..)
+        .map(|(line, number)| format!("{number:>6}\t{line}\n"))
+        .collect();
+    assert_eq!(read(numbered).texts(), read(&text).texts());
+}
+
+#[test]
+fn colours_behind_a_frame_are_none_of_it() {
+    for name in [
+        "vscode-output.log",
+        "mcp-server-logger.log",
+        "claude-desktop.log",
+        "supergateway.log",
+    ] {
+        let text = text_of(name);
+        let coloured: String = text
+            .lines()
+            .map(|line| format!("\u{1B}[2m{line}\u{1B}[0m\n"))
+            .collect();
+        assert_eq!(read(coloured).texts(), read(&text).texts(), "{name}");
+    }
+}
+
+#[test]
+fn a_line_of_the_log_behind_one_that_had_no_end_is_read() {
+    let text = text_of("claude-desktop.log");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let at = lines
+        .iter()
+        .position(|line| line.contains("Message from server"))
+        .expect("a frame");
+    let before = lines[at].find("{\"jsonrpc").expect("a frame") as u64 + 1;
+    lines[at].insert_str(0, "Loading model 50% ");
+    let all = read(lines.join("\n"));
+    assert_eq!(all.texts(), read(&text).texts());
+    let frame = all
+        .frames
+        .iter()
+        .find(|frame| frame.line == at as u64 + 1)
+        .expect("a frame");
+    assert_eq!(frame.column, before + 18);
+}
+
+#[test]
+fn two_objects_on_one_line_are_an_error() {
+    for name in [
+        "mcp-rec.jsonl",
+        "mcp-vcr.ndjson",
+        "mcp-trace-validator.jsonl",
+    ] {
+        let text = text_of(name);
+        let last = text.trim_end().rfind('\n').expect("lines");
+        let mut joined = text.clone();
+        joined.remove(last);
+        let all = read(joined);
+        assert_eq!(all.errors.len(), 1, "{name}");
+        assert!(
+            all.errors[0].contains("one JSON object a line"),
+            "{:?}",
+            all.errors
+        );
+    }
+}
+
+#[test]
+fn lines_that_are_missing_are_lost_frames() {
+    let text = text_of("mcp-trace-validator.jsonl");
+    let some: String = text
+        .lines()
+        .enumerate()
+        .filter(|(at, _)| *at != 4)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    let all = read(some);
+    assert!(all.lost.has(Lost::FRAMES));
+    assert_eq!(
+        all.remarks,
+        ["the numbers of the lines have gaps: one line is missing"]
+    );
+    assert!(!read(&text).lost.has(Lost::FRAMES));
+}
+
+#[test]
+fn two_connections_at_once_are_mixed() {
+    let one = logged(["-->", "<--"], "");
+    let both: String = one
+        .lines()
+        .map(|line| format!("{line}\n{line}\n"))
+        .collect();
+    let all = read(both);
+    assert!(all.lost.has(Lost::IDS), "{:?}", all.remarks);
+    // A client that starts again because nobody answers is one at a time.
+    let mut lines = one.lines();
+    let again: String = [lines.next().expect("a line")]
+        .into_iter()
+        .chain(one.lines())
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let all = read(again);
+    assert!(!all.lost.has(Lost::IDS) && is_parted(&all));
+}
+
+#[test]
+fn prose_about_frames_is_none() {
+    let text = format!(
+        "{}2026-03-04T09:16:00.000Z DEBUG handler received {{\"method\":\"ping\"}}\n",
+        logged(["->", "<-"], "")
+    );
+    assert_eq!(read(text).frames.len(), 13);
+    // Where frames stand, one without its version is one.
+    let text = format!(
+        "{}2026-03-04T09:16:00.000Z -> {{\"method\":\"ping\"}}\n",
+        logged(["->", "<-"], "")
+    );
+    assert_eq!(read(text).frames.len(), 14);
 }

@@ -171,6 +171,13 @@ impl Work<'_> {
             let message = "no line is a frame: there is nothing to convert";
             return Err(Failure::new(format!("{}: {message}", shown(name))));
         }
+        if !self.args.lossy && converted.errors > 0 {
+            self.tell_errors();
+            let places = counted(converted.errors, "place");
+            let message =
+                format!("{places} could not be read: nothing is written; --lossy writes the rest");
+            return Err(Failure::new(format!("{}: {message}", shown(name))));
+        }
         if !self.args.lossy && !converted.misleads.is_empty() {
             self.tell_errors();
             let why = converted.misleads.join("; ");

@@ -75,6 +75,41 @@ impl Observer {
         self.check_ms = next.max(now.saturating_add(patience / 8));
     }
 
+    /// The recording is over: requests whose connection broke long ago. Whether an answer was lost with it, or never was, cannot
+    /// be told.
+    pub(super) fn judge_cut(&mut self) {
+        let patience = self.options.patience_ms;
+        let is_left = self.closed_first == Some(Role::Client) || self.exchanges.is_deleted();
+        if patience == 0 || is_left {
+            return;
+        }
+        const SETTLED: u16 = open::EXCUSED | open::CANCELLED | open::LONG;
+        let now = self.now_ms;
+        let mut cut = vec![];
+        let own = self.client.own.iter_mut();
+        for own in own.filter(|own| own.flags & (open::CUT | SETTLED) == open::CUT) {
+            let is_old = own.since != 0 && now.saturating_sub(own.since) >= patience;
+            if is_old && !own.answer.is_some() {
+                own.flags &= !open::CUT;
+                cut.push(own.id);
+            }
+        }
+        if cut.is_empty() {
+            return;
+        }
+        let report = Report {
+            verdict: Verdict::Unsure,
+            severity: REQUEST_UNANSWERED.severity,
+            silence: Silence::SoFar,
+            because: "its connection ended before the answer, and nobody has come back for it",
+            blame: None,
+        };
+        self.report_open(
+            |open, debtor| debtor == Role::Server && cut.contains(&open.own.id),
+            &report,
+        );
+    }
+
     /// What was reported as missing may come after all.
     #[cold]
     pub(super) fn answered_late(&mut self, seen: &Seen<'_>) {

@@ -31,6 +31,8 @@ pub(super) struct Har<W> {
     /// Of each session of a log that names no exchanges.
     pipes: BTreeMap<String, Pipe>,
     has_untimed: bool,
+    /// The latest time so far: entries stand in their order, which readers take from their times.
+    clock_ms: Option<u64>,
     losses: Losses,
 }
 
@@ -77,6 +79,7 @@ const EVENTS_OF_SERVER: &str = "text/event-stream";
 
 const ORDER: &str = "places of frames among those of other exchanges";
 const TIMES: &str = "times of frames within an answer";
+const BACK: &str = "times earlier than that of the line before, now the same";
 const ADDED: &str = "frames that share a request, now requests of their own";
 const EVENT_STREAMS: &str = "answers of several frames, now server-sent events";
 const EMPTY: &str = "empty frames in server-sent events";
@@ -113,6 +116,7 @@ impl<W: Write> Har<W> {
             exchanges: BTreeMap::new(),
             pipes: BTreeMap::new(),
             has_untimed: false,
+            clock_ms: None,
             losses: Losses::default(),
         }
     }
@@ -179,12 +183,16 @@ impl<W: Write> Har<W> {
         self.losses.add_if(at + 1 < self.entries.len(), ORDER);
         let date = self.dates.of(line.t_ms, &mut self.losses);
         self.has_untimed |= date.is_none();
+        let is_back = line.t_ms.is_some() && line.t_ms < self.clock_ms;
+        self.losses.add_if(is_back, BACK);
+        self.clock_ms = self.clock_ms.max(line.t_ms);
+        let t_ms = line.t_ms.and(self.clock_ms);
         let entry = &mut self.entries[at];
-        entry.start_ms = entry.start_ms.or(line.t_ms);
+        entry.start_ms = entry.start_ms.or(t_ms);
         if from == Role::Server {
-            entry.answer_ms = entry.answer_ms.or(line.t_ms);
+            entry.answer_ms = entry.answer_ms.or(t_ms);
         }
-        entry.last_ms = entry.last_ms.max(line.t_ms);
+        entry.last_ms = entry.last_ms.max(t_ms);
     }
 
     /// What the line tells of HTTP, where it is of an exchange: what is made up has none of it.
@@ -225,8 +233,20 @@ impl<W: Write> Har<W> {
         }
         match is_cut {
             true => self.entries[at].is_request_cut = true,
-            false => self.entries[at].body = Some(frame.raw.to_vec()),
+            false => self.entries[at].body = Some(self.text(frame, line)),
         }
+    }
+
+    /// The text of a frame. On a pipe a line feed would end the line: whoever laid the frame out meant a blank.
+    fn text(&mut self, frame: &CaptureFrame<'_>, line: &CaptureLine<'_>) -> Vec<u8> {
+        let mut raw = frame.raw.to_vec();
+        if frame.is_laid_out && line.stream.is_none() && raw.contains(&b'\n') {
+            self.losses.add(BREAKS);
+            for byte in raw.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+                *byte = b' ';
+            }
+        }
+        raw
     }
 
     /// A request for a frame on a pipe.
@@ -260,7 +280,7 @@ impl<W: Write> Har<W> {
         if is_cut {
             self.entries[at].is_answer_cut = true;
         } else {
-            let raw = Some(frame.raw.to_vec());
+            let raw = Some(self.text(frame, line));
             self.entries[at].answers.push(Answer { raw, sse });
         }
     }
@@ -544,6 +564,8 @@ impl Entry {
         );
         put(out, ",\"httpVersion\":\"unknown\",\"cookies\":[]");
         put_fields(out, head);
+        // A body cannot be there and be empty.
+        losses.add_if(self.is_empty && !self.answers.is_empty(), EVENTS);
         // A head alone tells of no body, and of none either.
         let is_told = !body.is_empty() || self.is_empty || head.is_none() && !self.is_answer_cut;
         let is_stream = kind.starts_with(EVENTS_OF_SERVER);

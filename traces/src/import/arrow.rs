@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, last_mark};
 use super::sender::only_sender;
-use super::time::{DayClock, clock, stamp};
+use super::time::{DayClock, clock, month_day, since_1970, stamp};
 use super::{Head, Kind, Lost, Reading};
 use crate::classify::classify;
 use crate::event::Role;
@@ -57,11 +57,16 @@ pub(super) enum Time {
 
 /// The point in time or the time of day that the text begins with, and how long it is.
 pub(super) fn time_of(text: &[u8]) -> (Time, usize) {
-    match (stamp(text), clock(text, 0)) {
-        (Some(stamp), _) => (Time::Point(stamp.ms), stamp.length),
-        (_, Some((ms, length))) => (Time::OfDay(ms), length),
-        _ => (Time::None, 0),
+    if let Some(stamp) = stamp(text) {
+        return (Time::Point(stamp.ms), stamp.length);
     }
+    if let Some((ms, length)) = clock(text, 0) {
+        return (Time::OfDay(ms), length);
+    }
+    if let Some((ms, length)) = month_day(text) {
+        return (Time::Point(ms), length);
+    }
+    since_1970(text).map_or((Time::None, 0), |(ms, length)| (Time::Point(ms), length))
 }
 
 /// A mark stands so near to the beginning of its line.
@@ -101,28 +106,42 @@ fn marked(line: &[u8]) -> Option<Marked> {
 pub(super) struct Standpoint {
     out: Role,
     is_concluded: bool,
+    /// Somebody of that name is that side.
+    named: Option<(u64, Role)>,
 }
 
 impl Standpoint {
     /// The first frame that only one side can have sent tells; each is given with its mark.
     pub(super) fn of<'a>(frames: impl Iterator<Item = (Mark, &'a [u8])>) -> Standpoint {
         let mut scanner = Scanner::new();
+        let mut first = None;
         for (mark, text) in frames {
-            let method = classify(text, &mut scanner).message.method;
-            let Some(role) = only_sender(method) else {
+            let message = classify(text, &mut scanner).message;
+            if let (Mark::Of(name), None) = (mark, first) {
+                // Who asks first is the client, as a rule.
+                let asks = message.kind == MessageKind::Request;
+                let role = if asks { Role::Client } else { Role::Server };
+                first = Some((name, role));
+            }
+            let Some(role) = only_sender(message.method) else {
                 continue;
             };
-            let out = match mark {
+            let (out, named) = match mark {
                 Mark::From(_) => continue,
-                Mark::Out => role,
-                Mark::In => role.other(),
+                Mark::Out => (role, first),
+                Mark::In => (role.other(), first),
+                Mark::Of(name) => (Role::Client, Some((name, role))),
             };
-            let is_concluded = true;
-            return Standpoint { out, is_concluded };
+            return Standpoint {
+                out,
+                is_concluded: true,
+                named,
+            };
         }
         Standpoint {
             out: Role::Client,
             is_concluded: false,
+            named: first,
         }
     }
 
@@ -131,11 +150,19 @@ impl Standpoint {
             Mark::From(role) => role,
             Mark::Out => self.out,
             Mark::In => self.out.other(),
+            Mark::Of(name) => match self.named {
+                Some((known, role)) if known == name => role,
+                Some((_, role)) => role.other(),
+                None => Role::Client,
+            },
         }
     }
 
     /// What to say of it, where marks needed it.
     pub(super) fn guessed(self) -> String {
+        if self.named.is_some() {
+            return "direction: who asks what only a client asks is the client, by the names before the frames".to_owned();
+        }
         let out = self.out.as_str();
         match self.is_concluded {
             true => format!(
@@ -151,6 +178,8 @@ struct Beginning {
     standpoint: Standpoint,
     /// Labels that have a handshake of their own each, with its answer: they name servers.
     servers: BTreeSet<String>,
+    /// What else stands before frames.
+    labels: BTreeSet<String>,
 }
 
 impl Beginning {
@@ -227,9 +256,12 @@ impl Beginning {
         if servers.len() < 2 {
             servers.clear();
         }
+        let versioned = frames.iter().filter(|(_, text, _)| has_version(text));
+        let labels = versioned.map(|(.., marked)| marked.label.clone()).collect();
         Ok(Beginning {
             standpoint,
             servers,
+            labels,
         })
     }
 }
@@ -237,6 +269,7 @@ impl Beginning {
 pub(super) struct Form {
     standpoint: Standpoint,
     servers: BTreeSet<String>,
+    labels: BTreeSet<String>,
     clock: DayClock,
     scanner: Scanner,
     is_guessed: bool,
@@ -263,11 +296,13 @@ impl Form {
         let Beginning {
             standpoint,
             servers,
+            labels,
         } = Beginning::of(&head)
             .map_err(|(line, message)| Wrong::new(0, format!("{message}; {SAY_IT}")).on(line))?;
         Ok(Form {
             standpoint,
             servers,
+            labels,
             clock: DayClock::default(),
             scanner: Scanner::new(),
             is_guessed: false,
@@ -278,32 +313,17 @@ impl Form {
             others: 0,
         })
     }
-
-    /// Where the frame ends that begins there: what a logger writes behind it is none of it. Two frames on one line stay what they
-    /// are.
-    fn end(&mut self, line: &[u8], at: usize) -> usize {
-        let text = line[at..].trim_ascii_end();
-        let whole = at + text.len();
-        if matches!(text.last(), Some(b'}' | b']')) && memchr::memmem::find(text, b"} ").is_none() {
-            return whole;
-        }
-        let Ok(end) = self.scanner.value(text, 0) else {
-            return whole;
-        };
-        let tail = text[end..].trim_ascii_start();
-        let is_another = matches!(tail.first(), Some(b'{' | b'[')) && is_frame(tail);
-        if tail.is_empty() || is_another {
-            return whole;
-        }
-        self.tailed += 1;
-        at + end
-    }
 }
 
 impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
-        let Some(marked) = marked(line.bytes).filter(|marked| is_frame(&line.bytes[marked.at..]))
-        else {
+        // What has no version may be a broken frame where frames stand, and is prose elsewhere.
+        let is_one = |marked: &Marked| {
+            let text = &line.bytes[marked.at..];
+            let is_known = self.labels.is_empty() || self.labels.contains(&marked.label);
+            is_frame(text) && (is_known || has_version(text))
+        };
+        let Some(marked) = marked(line.bytes).filter(is_one) else {
             self.unmarked += u64::from(is_unmarked(line.bytes));
             self.others += 1;
             return Ok(());
@@ -316,7 +336,10 @@ impl super::Form for Form {
         self.frames += 1;
         self.untimed |= t_ms.is_none();
         self.is_guessed |= !matches!(marked.mark, Mark::From(_));
-        let end = self.end(line.bytes, marked.at);
+        let text = &line.bytes[marked.at..];
+        let length = own_end(text, &mut self.scanner);
+        self.tailed += u64::from(length < text.trim_ascii_end().len());
+        let end = marked.at + length;
         let role = self.standpoint.role(marked.mark);
         let entry = Entry::frame(role, t_ms, Text::Here(marked.at..end));
         let server = self.servers.contains(&marked.label);
@@ -352,12 +375,7 @@ impl super::Form for Form {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = vec![];
-        if self.tailed > 0 {
-            remarks.push(format!(
-                "what the logger wrote behind {} was left out",
-                super::several(self.tailed, "frame", "frames")
-            ));
-        }
+        remarks.extend(left_out(self.tailed));
         if self.unmarked > 0 {
             remarks.push(format!(
                 "{} nothing known before it that tells who sent it, and was passed over",
@@ -371,11 +389,39 @@ impl super::Form for Form {
     }
 }
 
+/// How long the frame is that the text begins with: what a logger writes behind it is none of it. Two frames on one line stay
+/// what they are.
+pub(super) fn own_end(text: &[u8], scanner: &mut Scanner) -> usize {
+    let whole = text.trim_ascii_end();
+    if matches!(whole.last(), Some(b'}' | b']')) && memchr::memmem::find(whole, b"} ").is_none() {
+        return whole.len();
+    }
+    let Ok(end) = scanner.value(whole, 0) else {
+        return whole.len();
+    };
+    let tail = whole[end..].trim_ascii_start();
+    let is_another = matches!(tail.first(), Some(b'{' | b'[')) && is_frame(tail);
+    match tail.is_empty() || is_another {
+        true => whole.len(),
+        false => end,
+    }
+}
+
+/// What to say of frames with something of the logger's behind them.
+pub(super) fn left_out(tailed: u64) -> Option<String> {
+    let frames = super::several(tailed, "frame", "frames");
+    (tailed > 0).then(|| format!("what the logger wrote behind {frames} was left out"))
+}
+
 /// Whether an object or an array may be a frame: it has a member that only frames have.
 fn is_frame(text: &[u8]) -> bool {
     let names: [&[u8]; 4] = [b"\"jsonrpc\"", b"\"method\"", b"\"result\"", b"\"error\""];
     let mut names = names.iter();
     names.any(|name| memchr::memmem::find(text, name).is_some())
+}
+
+fn has_version(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"\"jsonrpc\"").is_some()
 }
 
 /// Whether the line has a frame, and nothing before it that tells who sent it.

@@ -470,6 +470,7 @@ fn told_sender(words: &str) -> Option<Role> {
         Mark::From(role) => Some(role),
         Mark::Out => Some(Role::Client),
         Mark::In => Some(Role::Server),
+        Mark::Of(_) => None,
     }
 }
 

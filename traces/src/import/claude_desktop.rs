@@ -1,7 +1,7 @@
 //! The logs of Claude Desktop: `TIME [NAME] [LEVEL] Message from client: {…} { metadata: undefined }`, one for each server, or
 //! all of them in `mcp.log`. Older ones have level and name the other way round, and no tail.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::entry::{Entries, Entry, Text};
 use super::time::stamp;
@@ -22,7 +22,7 @@ pub(super) const FORMAT: super::Format = super::Format {
     kind: Kind::ClaudeDesktop,
 };
 
-/// Names of servers beyond this are not told apart: a log has a handful.
+/// More servers than this are not waited for: a log has a handful.
 const NAMES_MAX: usize = 1024;
 
 fn recognises(head: &Head<'_>) -> bool {
@@ -70,6 +70,14 @@ fn bracketed(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
     Some((&inner[..length], at + length + 3))
 }
 
+/// Where a line of the log's own begins behind something else.
+fn glued(line: &[u8]) -> Option<usize> {
+    const STAMP_BYTES: usize = "2026-03-04T09:15:00.000".len();
+    let ends = memchr::memmem::find_iter(line, b"Z [").take(16);
+    let mut begins = ends.filter_map(|end| end.checked_sub(STAMP_BYTES));
+    begins.find(|at| *at > 0 && Parts::of(&line[*at..]).is_some())
+}
+
 /// A name in brackets, which may have brackets itself, and a level behind it; where that ends.
 fn named(line: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let inner = line.get(at..)?.strip_prefix(b" [")?;
@@ -88,42 +96,71 @@ fn is_level(word: &[u8]) -> bool {
 }
 
 /// What the log says of its servers, and what that means; more words before fewer.
-const EVENTS: [(&[u8], Option<Role>, EventKind); 5] = [
+const EVENTS: [(&[u8], Option<Role>, EventKind); 4] = [
     (b" Initializing server", None, EventKind::Open),
-    (
-        b" Server transport closed unexpectedly",
-        Some(Role::Server),
-        EventKind::Exit,
-    ),
+    (UNEXPECTED, Some(Role::Server), EventKind::Exit),
     // Whoever did it.
     (b" Server transport closed", None, EventKind::Teardown),
-    (
-        b" Client transport closed",
-        Some(Role::Client),
-        EventKind::Eof,
-    ),
     (b" Shutting down server", Some(Role::Client), EventKind::Eof),
 ];
 
 #[derive(Default)]
 pub(super) struct Form {
     scanner: Scanner,
-    names: BTreeSet<Vec<u8>>,
     /// Lines that are no frame and none of the log's own: stderr of the servers.
     others: u64,
+    /// By name, in which line and when the client's end was closed: because the server had ended, perhaps.
+    closed: BTreeMap<Vec<u8>, (u64, u64)>,
+}
+
+/// What the client closes so long before the log tells of the server's end, it closed because of that.
+const CONSEQUENCE_MS: u64 = 1_000;
+const CLIENT_CLOSED: &[u8] = b" Client transport closed";
+const UNEXPECTED: &[u8] = b" Server transport closed unexpectedly";
+
+/// The client closed its end, in that line and then.
+fn eof((number, t_ms): (u64, u64), name: &[u8]) -> Entry {
+    let mut eof = Entry::event(Some(Role::Client), Some(t_ms), EventKind::Eof);
+    eof.line = number;
+    eof.in_session(Some(String::from_utf8_lossy(name).into_owned()))
 }
 
 impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
         let Some(parts) = Parts::of(line.bytes) else {
             self.others += 1;
+            // A server that ends no line has the log's next one behind its own.
+            if let Some(at) = glued(line.bytes) {
+                let own = Line {
+                    bytes: &line.bytes[at..],
+                    ..*line
+                };
+                let before = out.len();
+                self.line(&own, out)?;
+                out.iter_mut()
+                    .skip(before)
+                    .for_each(|entry| entry.told.shift(at));
+            }
             return Ok(());
         };
-        if !self.names.contains(parts.name) && self.names.len() < NAMES_MAX {
-            self.names.insert(parts.name.to_vec());
-        }
         let session = Some(String::from_utf8_lossy(parts.name).into_owned());
         let t_ms = Some(parts.t_ms);
+        let rest = &line.bytes[parts.rest..];
+        if let Some(place) = self.closed.remove(parts.name) {
+            let soon_ms = place.1.saturating_add(CONSEQUENCE_MS);
+            let is_consequence = rest.starts_with(UNEXPECTED) && parts.t_ms <= soon_ms;
+            if !is_consequence {
+                out.push_back(eof(place, parts.name));
+            }
+        }
+        if rest.starts_with(CLIENT_CLOSED) {
+            let place = (line.number, parts.t_ms);
+            match self.closed.len() < NAMES_MAX {
+                true => drop(self.closed.insert(parts.name.to_vec(), place)),
+                false => out.push_back(eof(place, parts.name)),
+            }
+            return Ok(());
+        }
         if let Some((role, at)) = parts.message(line.bytes) {
             let text = line.bytes[at..].trim_ascii_end();
             // Behind the frame there may be what else was given to the logger.
@@ -137,11 +174,16 @@ impl super::Form for Form {
             out.push_back(entry.in_session(session));
             return Ok(());
         }
-        let rest = &line.bytes[parts.rest..];
         let mut known = EVENTS.iter();
         if let Some((_, by, kind)) = known.find(|(words, ..)| rest.starts_with(words)) {
             out.push_back(Entry::event(*by, t_ms, *kind).in_session(session));
         }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Entries) -> Reading<()> {
+        let closed = std::mem::take(&mut self.closed);
+        out.extend(closed.into_iter().map(|(name, place)| eof(place, &name)));
         Ok(())
     }
 

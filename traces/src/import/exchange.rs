@@ -256,6 +256,7 @@ fn without_http(told: Told) -> Told {
         request: told.request.and_then(bare),
         response: told.response.into_iter().filter_map(bare).collect(),
         end: None,
+        silence: None,
         ..told
     }
 }
@@ -372,6 +373,8 @@ struct Told {
     request: Option<Said>,
     response: Vec<Said>,
     end: Option<Item>,
+    /// Nothing came until then.
+    silence: Option<Item>,
 }
 
 /// What is counted on the way.
@@ -457,6 +460,7 @@ impl Teller<'_, '_> {
                 .map(|(by, kind)| Item::event(by, exchange.end_ms(), kind, exchange.at)),
             false => end(exchange, &told),
         };
+        told.silence = silence(exchange).filter(|_| !self.writer.is_ours);
         Ok(told)
     }
 
@@ -813,8 +817,13 @@ fn end(exchange: &Exchange<'_>, told: &Told) -> Option<Item> {
         said.message
             .is_some_and(|message| message.kind.is_response() && message.id == asked.id)
     };
-    if asked.kind != Kind::Request || exchange.status.is_none() {
+    if asked.kind != Kind::Request {
         return None;
+    }
+    if exchange.status.is_none() {
+        // Whether the server got it, nobody knows: when it was given up is told apart from that.
+        let end = |_| Item::event(Role::Server, None, EventKind::Drop, exchange.at);
+        return exchange.took_ms.map(end);
     }
     let is_cut = !exchange.response.is_told();
     let kind = match told.response.iter().any(is_answered) {
@@ -827,6 +836,20 @@ fn end(exchange: &Exchange<'_>, told: &Told) -> Option<Item> {
         exchange.end_ms(),
         kind,
         exchange.at,
+    ))
+}
+
+/// Until when an exchange waited for an answer that never came.
+fn silence(exchange: &Exchange<'_>) -> Option<Item> {
+    let is_silent =
+        exchange.status.is_none() && exchange.took_ms.is_some_and(|took_ms| took_ms > 0);
+    let end_ms = exchange.end_ms().filter(|_| is_silent)?;
+    let at = exchange.at;
+    Some(Item::event(
+        Role::Client,
+        Some(end_ms),
+        EventKind::Other,
+        at,
     ))
 }
 
@@ -962,10 +985,16 @@ fn arrange(exchanges: &[Exchange<'_>], told: Vec<Told>, plan: &mut Plan) {
             let t_ms = item.t_ms.unwrap_or(u64::MAX);
             // After a break nothing comes any more, and that is nobody's fault: it was no earlier than it can have been.
             let wanted = match item.tells {
+                // Of what was never answered it is not known that it arrived.
+                Tells::Event(EventKind::Drop) if item.t_ms.is_none() => place,
                 Tells::Event(EventKind::Drop) => (latest, LATE, t_ms),
                 _ => (surely, EARLY, t_ms),
             };
             placed.push((place.max(wanted), of(item)));
+        }
+        if let Some(item) = one.silence {
+            let t_ms = item.t_ms.unwrap_or(u64::MAX);
+            placed.push(((surely, EARLY, t_ms), of(item)));
         }
     }
     placed.sort_by_key(|(place, _)| *place);

@@ -48,6 +48,14 @@ impl<'a, const N: usize> Members<'a, N> {
         if bytes.get(first) != Some(&b'{') {
             return Err(Wrong::new(first, "a JSON object was expected"));
         }
+        let end = scanner.value(bytes, first)?;
+        let behind = white(bytes, end);
+        if behind < bytes.len() {
+            return Err(Wrong::new(
+                behind,
+                "one JSON object a line was expected, and there is more",
+            ));
+        }
         Members::of(bytes, first, names, scanner)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::entry::{Entries, Entry, Text, Told};
-use super::quoting::Quoting;
+use super::quoting::{Quoting, without_colour};
 use super::shortened::{Limit, Tail};
 use super::{Format, HEAD_BYTES, Head, starts_initialize};
 use crate::capture::{CaptureLine, EventKind, Opening};
@@ -40,8 +40,7 @@ pub(super) fn log<R: Read + 'static, F: Form + 'static>(
         limit,
         scanner: Scanner::new(),
         entries: Entries::new(),
-        begun: BTreeMap::new(),
-        renewed: 0,
+        handshakes: Handshakes::default(),
         has_given: false,
         last_ms: None,
         passed_over: 0,
@@ -118,10 +117,7 @@ struct LineLog<R, F> {
     limit: Limit,
     scanner: Scanner,
     entries: Entries,
-    /// The id of the handshake that each session began with.
-    begun: BTreeMap<Option<String>, Key>,
-    /// Handshakes that were taken for those of another connection, and nothing said so.
-    renewed: u64,
+    handshakes: Handshakes,
     has_given: bool,
     /// When the last line was written that gave nothing and has a time.
     last_ms: Option<u64>,
@@ -161,7 +157,7 @@ impl<R: Read, F: Form> LineLog<R, F> {
             }
             let skip = self.quoting.skip(line.bytes);
             let bare = Line {
-                bytes: &line.bytes[skip..],
+                bytes: without_colour(&line.bytes[skip..]),
                 ..line
             };
             match self.form.line(&bare, &mut self.entries) {
@@ -189,9 +185,8 @@ impl<R: Read, F: Form> LineLog<R, F> {
                 self.entries.clear();
             }
             if self.form.is_serial() {
-                self.renewed += renew(
+                self.handshakes.look(
                     &mut self.entries,
-                    &mut self.begun,
                     line.bytes,
                     self.form.kept(),
                     &mut self.scanner,
@@ -248,7 +243,10 @@ impl Tails<'_> {
         let is_at_limit = self.limit.is(line.bytes.len());
         let is_loggers = is_at_limit || self.is_by_message && is_laid_out(text);
         // Most frames end as they have to.
-        let seems_whole = matches!(text.last(), Some(b'}' | b']'));
+        let seems_whole = matches!(
+            (text.first(), text.last()),
+            (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
+        );
         if seems_whole && line.has_eol && !is_at_limit {
             return false;
         }
@@ -269,47 +267,89 @@ fn is_laid_out(text: &[u8]) -> bool {
     matches!(text.last(), Some(b'{' | b'[' | b','))
 }
 
-/// Puts the beginning of a connection before each handshake whose ids begin anew, though nothing said that the last connection
-/// ended; how many there were.
-fn renew(
-    entries: &mut Entries,
-    begun: &mut BTreeMap<Option<String>, Key>,
-    line: &[u8],
-    kept: &[u8],
-    scanner: &mut Scanner,
-) -> u64 {
-    let mut renewed = 0;
-    let mut at = 0;
-    while let Some(entry) = entries.get(at) {
-        let session = &entry.session;
-        match &entry.told {
-            Told::Event { kind, by, .. } if ends(*kind, *by) => match session {
-                Some(_) => drop(begun.remove(session)),
-                None => begun.clear(),
-            },
-            Told::Frame {
-                from: Role::Client,
-                text,
-                ..
-            } => {
-                let id = handshake(text.bytes(line, kept), scanner);
-                let last = id.and_then(|_| begun.get(session).copied());
-                if let (Some(id), true) = (id, begun.len() < SESSIONS_MAX) {
-                    begun.insert(session.clone(), id);
+/// The handshake that a session began with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Begun {
+    id: Key,
+    /// Answers that are still to come: two, where another handshake came before the answer to the first.
+    due: u8,
+    overlaps: bool,
+}
+
+/// Handshakes, and what follows from them.
+#[derive(Debug, Default)]
+struct Handshakes {
+    /// By session.
+    begun: BTreeMap<Option<String>, Begun>,
+    /// How many were taken for those of another connection, and nothing said so.
+    renewed: u64,
+    /// Both of two that overlap were answered: two connections are there at once, and nothing tells them apart.
+    are_mixed: bool,
+}
+
+impl Handshakes {
+    /// Puts the beginning of a connection before each handshake whose ids begin anew, though nothing said that the last
+    /// connection ended.
+    fn look(&mut self, entries: &mut Entries, line: &[u8], kept: &[u8], scanner: &mut Scanner) {
+        let mut at = 0;
+        while let Some(entry) = entries.get(at) {
+            let session = &entry.session;
+            match &entry.told {
+                Told::Event { kind, by, .. } if ends(*kind, *by) => match session {
+                    Some(_) => drop(self.begun.remove(session)),
+                    None => self.begun.clear(),
+                },
+                Told::Frame { from, text, .. } => {
+                    let text = text.bytes(line, kept);
+                    let is_anew = match from {
+                        Role::Client => self.asked(session, text, scanner),
+                        Role::Server => {
+                            self.answered(session, text, scanner);
+                            false
+                        }
+                    };
+                    if is_anew {
+                        let open = Entry::event(None, entry.t_ms, EventKind::Open);
+                        let open = open.in_session(session.clone());
+                        entries.insert(at, open);
+                        at += 1;
+                    }
                 }
-                // Numbers that go on are those of a client that says it twice.
-                let is_anew = |last: Key| id == Some(last) || last.as_integer().is_none();
-                if last.is_some_and(is_anew) {
-                    let open = Entry::event(None, entry.t_ms, EventKind::Open);
-                    entries.insert(at, open.in_session(session.clone()));
-                    (renewed, at) = (renewed + 1, at + 1);
-                }
+                _ => {}
             }
-            _ => {}
+            at += 1;
         }
-        at += 1;
     }
-    renewed
+
+    /// The client has sent that; whether it begins another connection.
+    fn asked(&mut self, session: &Option<String>, text: &[u8], scanner: &mut Scanner) -> bool {
+        let Some(id) = handshake(text, scanner) else {
+            return false;
+        };
+        let last = self.begun.get(session).copied();
+        // Numbers that go on are those of a client that says it twice.
+        let is_anew = last.is_some_and(|last| last.id == id || last.id.as_integer().is_none());
+        let overlaps = is_anew && last.is_some_and(|last| last.due > 0 && last.id == id);
+        let due = if overlaps { 2 } else { 1 };
+        if last.is_some() || self.begun.len() < SESSIONS_MAX {
+            self.begun
+                .insert(session.clone(), Begun { id, due, overlaps });
+        }
+        self.renewed += u64::from(is_anew);
+        is_anew
+    }
+
+    /// The server has sent that.
+    fn answered(&mut self, session: &Option<String>, text: &[u8], scanner: &mut Scanner) {
+        let Some(begun) = self.begun.get_mut(session).filter(|begun| begun.due > 0) else {
+            return;
+        };
+        let message = classify(text, scanner).message;
+        if message.kind.is_response() && message.id == begun.id {
+            begun.due -= 1;
+            self.are_mixed |= begun.overlaps && begun.due == 0;
+        }
+    }
 }
 
 /// Whether a session is over after that event.
@@ -366,12 +406,16 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     }
 
     fn lost(&self) -> Lost {
-        self.format.lost | self.form.lost()
+        let lost = self.format.lost | self.form.lost();
+        match self.handshakes.are_mixed {
+            true => lost | Lost::IDS | Lost::ORDER | Lost::FRAMES,
+            false => lost,
+        }
     }
 
     fn guessed(&self) -> Vec<String> {
         let mut guessed = self.form.guessed();
-        if self.renewed > 0 {
+        if self.handshakes.renewed > 0 {
             guessed.push(
                 "connections: where a handshake begins the ids anew, another one begins".to_owned(),
             );
@@ -387,6 +431,12 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.form.remarks()
+        let mut remarks = self.form.remarks();
+        if self.handshakes.are_mixed {
+            remarks.push(
+                "two connections are there at once, and nothing tells whose a frame is".to_owned(),
+            );
+        }
+        remarks
     }
 }

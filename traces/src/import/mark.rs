@@ -1,5 +1,7 @@
 //! What stands before a frame in a log of somebody's own and tells who sent it: an arrow, a word, the names of the sides.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use super::quoting::colour;
 use crate::event::Role;
 
@@ -12,6 +14,8 @@ pub(super) enum Mark {
     Out,
     /// Towards whoever wrote the log.
     In,
+    /// From somebody of that name, as a number: which side he is, others of his frames tell.
+    Of(u64),
 }
 
 /// Arrows, longer ones before those that they begin with.
@@ -92,6 +96,9 @@ pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
     if let Some(mark) = mark(body) {
         return Some((mark, String::new()));
     }
+    if let Some(named) = named(body) {
+        return Some(named);
+    }
     if body.ends_with(']')
         && let Some(open) = body.rfind('[')
         && let Some(mark) = mark(&body[open..])
@@ -113,6 +120,48 @@ pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
             let mark = arrow(before.last()?)?;
             Some((mark, label(name)))
         })
+}
+
+/// Somebody, an arrow and somebody else, of whatever names: who sends, and what is left before them.
+fn named(body: &str) -> Option<(Mark, String)> {
+    let words: Vec<&str> = body.split_whitespace().collect();
+    let at = words.iter().rposition(|word| arrow(word).is_some())?;
+    let way = arrow(words[at])?;
+    let right = label(&words[at + 1..].join(" "));
+    let left = label(words[..at].last()?);
+    if right.is_empty() || left.is_empty() {
+        return None;
+    }
+    let before = label(&words[..at - 1].join(" "));
+    let (from, to) = match way {
+        Mark::Out => (&left, &right),
+        _ => (&right, &left),
+    };
+    let mark = match (side_in(from), side_in(to)) {
+        (Some(from), to) if to != Some(from) => Mark::From(from),
+        (None, Some(to)) => Mark::From(to.other()),
+        (None, None) => Mark::Of(number_of(from)),
+        _ => return None,
+    };
+    Some((mark, before))
+}
+
+/// The side that a name of several words tells: `mcp_client`, `MCP server`.
+fn side_in(name: &str) -> Option<Role> {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.find_map(|word| match word {
+        // One letter tells nothing among others.
+        "c" | "s" => None,
+        word => side(word),
+    })
+}
+
+/// A number for a name: only whether names are the same counts.
+fn number_of(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_bytes());
+    hasher.finish()
 }
 
 /// What is left beside a mark, without what stands around it.

@@ -41,7 +41,7 @@ fn recognises(head: &Head<'_>) -> bool {
     })
 }
 
-const NAMES: [&[u8]; 9] = [
+const NAMES: [&[u8]; 10] = [
     b"direction",
     b"kind",
     b"payload",
@@ -51,6 +51,7 @@ const NAMES: [&[u8]; 9] = [
     b"status",
     b"headers",
     b"transport",
+    b"seq",
 ];
 const DIRECTION: usize = 0;
 const KIND: usize = 1;
@@ -61,6 +62,41 @@ const METHOD: usize = 5;
 const STATUS: usize = 6;
 const HEADERS: usize = 7;
 const TRANSPORT: usize = 8;
+const SEQ: usize = 9;
+
+/// The numbers of the lines, in about their order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    /// The least and the greatest of those at hand, and how many there are.
+    run: Option<(i64, i64)>,
+    count: u64,
+    /// What earlier runs lack.
+    lacking: u64,
+}
+
+impl Numbers {
+    fn put(&mut self, number: i64) {
+        self.run = match self.run {
+            Some((least, greatest)) if number > least => Some((least, greatest.max(number))),
+            // A recorder that is started again counts from the beginning.
+            _ => {
+                self.lacking = self.missing();
+                self.count = 0;
+                Some((number, number))
+            }
+        };
+        self.count += 1;
+    }
+
+    /// How many are not there, as far as was read.
+    fn missing(&self) -> u64 {
+        let whole = self.run.map_or(0, |(least, greatest)| {
+            greatest.abs_diff(least).saturating_add(1)
+        });
+        self.lacking
+            .saturating_add(whole.saturating_sub(self.count))
+    }
+}
 
 #[derive(Default)]
 pub(super) struct Form {
@@ -68,6 +104,7 @@ pub(super) struct Form {
     kept: Vec<u8>,
     /// Messages without a time.
     untimed: u64,
+    numbers: Numbers,
     is_http: bool,
     exchanges: Exchanges,
 }
@@ -75,6 +112,9 @@ pub(super) struct Form {
 impl super::Form for Form {
     fn line(&mut self, line: &Line<'_>, out: &mut Entries) -> Reading<()> {
         let members = Members::read(line, &NAMES, &mut self.scanner)?;
+        if let Some(seq) = members.integer(SEQ) {
+            self.numbers.put(seq);
+        }
         let from = match () {
             () if members.is(DIRECTION, "client-to-server") => Role::Client,
             () if members.is(DIRECTION, "server-to-client") => Role::Server,
@@ -148,10 +188,24 @@ impl super::Form for Form {
         if self.untimed > 0 {
             lost |= Lost::TIME;
         }
+        if self.numbers.missing() > 0 {
+            lost |= Lost::FRAMES;
+        }
         if self.exchanges.is_blurred {
             lost |= Lost::HTTP | Lost::STREAMS;
         }
         lost
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let count = self.numbers.missing();
+        let missing = super::several(count, "line is", "lines are");
+        match count {
+            0 => vec![],
+            _ => vec![format!(
+                "the numbers of the lines have gaps: {missing} missing"
+            )],
+        }
     }
 
     fn guessed(&self) -> Vec<String> {
@@ -163,7 +217,7 @@ impl super::Form for Form {
 }
 
 impl Form {
-    fn head(&mut self, members: &Members<'_, 9>, from: Role, t_ms: Option<u64>) -> Option<Entry> {
+    fn head(&mut self, members: &Members<'_, 10>, from: Role, t_ms: Option<u64>) -> Option<Entry> {
         let fields: Option<Vec<Field<'static>>> = members.raw(HEADERS).map(|headers| {
             let mut fields = vec![];
             let read = Scanner::new().object(headers, 0, |scanner, name, at| {

@@ -8,10 +8,10 @@ use std::io::{self, Read};
 
 use super::entry::{Entry, Text};
 use super::{HEAD_BYTES, Lost};
-use crate::capture::{CaptureLine, Opening};
+use crate::capture::{CaptureLine, EventKind, Opening};
 use crate::classify::classify;
 use crate::event::Role;
-use crate::file::reader::{start, too_long};
+use crate::file::reader::{is_cut, start, too_long};
 use crate::key::Key;
 use crate::lines::{LineReader, ReadError};
 use crate::message::{Kind, Message, Method};
@@ -54,6 +54,12 @@ pub struct Pair<R> {
     handshake: Option<Key>,
     /// Somebody went on though it was not answered.
     went_on: bool,
+    /// The id of the connection's first handshake.
+    begun: Option<Key>,
+    /// A handshake that comes next was announced as that of another connection.
+    is_announced: bool,
+    /// Some were.
+    has_restarts: bool,
     is_aligned: bool,
     has_untimed: bool,
     /// Times of the two files could not be held against each other, or were the same, and nothing else decided.
@@ -76,6 +82,8 @@ struct Side<R> {
     queued_bytes: usize,
     is_over: bool,
     has_lines: bool,
+    /// The number of its last line, where that stops in the middle and was left out.
+    cut_at: Option<u64>,
     /// The requests that were handed on and not answered yet.
     open: BTreeMap<Key, Open>,
     /// Progress tokens that were handed on.
@@ -143,6 +151,7 @@ impl<R: Read> Side<R> {
             queued_bytes: 0,
             is_over: false,
             has_lines: false,
+            cut_at: None,
             open: BTreeMap::new(),
             tokens: BTreeSet::new(),
             coming: Coming::default(),
@@ -177,6 +186,12 @@ impl<R: Read> Side<R> {
         }
         let first = start(&line);
         let (time, begin) = self.stamps.read(&line.bytes[first..]);
+        // Whoever wrote it was stopped, or the file was copied meanwhile.
+        if !line.has_eol && stops_inside(&line.bytes[first + begin..], scanner) {
+            self.cut_at = Some(line.number);
+            self.is_over = true;
+            return false;
+        }
         let ahead = Ahead {
             number: line.number,
             time,
@@ -270,6 +285,11 @@ impl Ahead {
     }
 }
 
+/// Whether a line stops in the middle of what would be a frame.
+fn stops_inside(text: &[u8], scanner: &mut Scanner) -> bool {
+    text.starts_with(b"{") && is_cut(text, scanner)
+}
+
 /// What a line says: of an array of messages, each.
 fn pieces(text: &[u8], scanner: &mut Scanner) -> Vec<Piece> {
     let message = classify(text, scanner).message;
@@ -334,6 +354,9 @@ impl<R: Read> Pair<R> {
             has_client_begun: false,
             handshake: None,
             went_on: false,
+            begun: None,
+            is_announced: false,
+            has_restarts: false,
             is_aligned: false,
             has_untimed: false,
             is_unordered: false,
@@ -425,6 +448,11 @@ impl<R: Read> Pair<R> {
         Some([Role::Client, Role::Server][at].as_str())
     }
 
+    /// The lines that stop in the middle, of the client's file first.
+    fn cuts(&self) -> impl Iterator<Item = u64> {
+        self.sides.iter().filter_map(|side| side.cut_at)
+    }
+
     /// The times of the two next lines, where they count from the same beginning.
     fn times(&self) -> Option<[Time; 2]> {
         let [one, other] = [0, 1].map(|at: usize| {
@@ -507,6 +535,28 @@ impl<R: Read> Pair<R> {
         })
     }
 
+    /// Whether the client's next line begins another connection: its handshake begins the ids anew. Numbers that go on are those of
+    /// a client that says it twice.
+    fn is_anew(&self) -> bool {
+        let id = self.sides[0].head().and_then(Ahead::handshake);
+        let Some((id, last)) = id.zip(self.begun) else {
+            return false;
+        };
+        id == last || last.as_integer().is_none()
+    }
+
+    /// Another connection begins: nothing of the last one is open in it.
+    fn begin_anew(&mut self) {
+        self.has_gaps |= self.handshake.is_some() && self.went_on;
+        self.handshake = None;
+        (self.went_on, self.is_open) = (false, false);
+        for side in &mut self.sides {
+            side.open.clear();
+            side.tokens.clear();
+        }
+        (self.is_announced, self.has_restarts) = (true, true);
+    }
+
     /// That side answers a request that is not in the other file: what speaks for its having been sent where that file was not
     /// recorded?
     fn stray(&mut self, at: usize, time: Option<Time>) {
@@ -553,7 +603,7 @@ impl<R: Read> Pair<R> {
                 self.is_from_start = ahead.handshake().is_some();
             }
             if let Some(id) = ahead.handshake() {
-                self.handshake = Some(id);
+                (self.handshake, self.begun) = (Some(id), Some(id));
             } else {
                 self.went_on |= self.handshake.is_some() && !ahead.is_early();
             }
@@ -626,9 +676,22 @@ impl<R: Read> Recording for Pair<R> {
     }
 
     fn next_line(&mut self) -> Result<Option<CaptureLine<'_>>, ReadError> {
-        let Some(at) = self.turn() else {
+        let is_announced = std::mem::take(&mut self.is_announced);
+        let Some(at) = Some(0).filter(|_| is_announced).or_else(|| self.turn()) else {
+            let cut_at = self.cuts().next();
+            self.number = cut_at.unwrap_or(self.number);
             return Ok(None);
         };
+        if at == 0 && !is_announced && self.is_anew() {
+            self.begin_anew();
+            let is_told = self.is_half || self.times_agree();
+            let ahead = self.sides[0].head();
+            let time = ahead.and_then(|ahead| ahead.time).filter(|_| is_told);
+            let t_ms = time.map(|time| self.sides[0].time(time).ms);
+            let number = ahead.map_or(self.number, |ahead| ahead.number);
+            let open = Entry::event(None, t_ms, EventKind::Open);
+            return Ok(Some(open.hand_on(b"", number, &[])));
+        }
         let ahead = match self.sides[at].queue.pop_front() {
             Some(Ok(ahead)) => ahead,
             Some(Err(error)) => {
@@ -656,7 +719,7 @@ impl<R: Read> Recording for Pair<R> {
     }
 
     fn is_cut(&self) -> bool {
-        false
+        self.cuts().next().is_some()
     }
 
     fn lost(&self) -> Lost {
@@ -674,10 +737,16 @@ impl<R: Read> Recording for Pair<R> {
     }
 
     fn guessed(&self) -> Vec<String> {
-        match self.lost().has(Lost::ORDER) && !self.is_half {
-            true => vec!["how the two files were interleaved".to_owned()],
-            false => vec![],
+        let mut guessed = vec![];
+        if self.lost().has(Lost::ORDER) && !self.is_half {
+            guessed.push("how the two files were interleaved".to_owned());
         }
+        if self.has_restarts {
+            guessed.push(
+                "connections: where a handshake begins the ids anew, another one begins".to_owned(),
+            );
+        }
+        guessed
     }
 
     fn has_gaps(&self) -> bool {
@@ -691,6 +760,12 @@ impl<R: Read> Recording for Pair<R> {
 
     fn remarks(&self) -> Vec<String> {
         let mut all = vec![];
+        // The first one is told of as with any recording.
+        for number in self.cuts().skip(1) {
+            all.push(format!(
+                "line {number} of what the server sent is cut too and was left out"
+            ));
+        }
         if let Some(side) = self.empty() {
             all.push(format!(
                 "nothing stands in the file of what the {side} sent"

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::arrow::{Standpoint, Time, time_of};
+use super::arrow::{Standpoint, Time, left_out, own_end, time_of};
 use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, mark};
 use super::time::{DayClock, seconds};
@@ -14,6 +14,7 @@ use crate::event::Role;
 use crate::file::json::{Wrong, quoted};
 use crate::lines::{Line, LineReader, ReadError};
 use crate::recording::Recording;
+use crate::scan::Scanner;
 
 /// What a recording of a pattern calls itself. No content is recognised as it.
 const FORMAT: Format = Format {
@@ -91,8 +92,19 @@ impl Pattern {
             let found = self.regex.captures(line)?;
             Some((direction(&found)?, found.name("frame")?.as_bytes()))
         });
+        let texts: Vec<&[u8]> = frames.clone().map(|(_, text)| text.trim_ascii()).collect();
+        let is_json = |text: &&[u8]| matches!(text.first(), Some(b'{' | b'['));
+        if !texts.is_empty() && !texts.iter().any(is_json) {
+            let shown = quoted(texts[0]);
+            let message = format!(
+                "the pattern's frames are no JSON, the first is {shown}: let the group begin at the brace, as (?<frame>\\{{.*)"
+            );
+            return Err(Wrong::new(0, message).on(1).into());
+        }
         let form = Form {
             standpoint: Standpoint::of(frames),
+            scanner: Scanner::new(),
+            tailed: 0,
             regex: self.regex.clone(),
             clock: DayClock::default(),
             is_guessed: false,
@@ -154,6 +166,9 @@ fn direction(found: &Captures<'_>) -> Option<Mark> {
 
 struct Form {
     standpoint: Standpoint,
+    scanner: Scanner,
+    /// Frames with something of the logger's behind them.
+    tailed: u64,
     regex: Regex,
     clock: DayClock,
     is_guessed: bool,
@@ -202,8 +217,10 @@ impl super::Form for Form {
         self.is_guessed |= !matches!(mark, Mark::From(_));
         let session = found.name("session").map(|session| session.as_bytes());
         let session = session.map(|name| String::from_utf8_lossy(name).into_owned());
-        let length = line.bytes[frame.clone()].trim_ascii_end().len();
-        let text = Text::Here(frame.start..frame.start + length);
+        let text = &line.bytes[frame.clone()];
+        let end = own_end(text, &mut self.scanner);
+        self.tailed += u64::from(end < text.trim_ascii_end().len());
+        let text = Text::Here(frame.start..frame.start + end);
         let role = self.standpoint.role(mark);
         out.push_back(Entry::frame(role, t_ms, text).in_session(session));
         Ok(())
@@ -248,6 +265,7 @@ impl super::Form for Form {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = vec![];
+        remarks.extend(left_out(self.tailed));
         if self.others > 0 {
             let lines = super::several(self.others, "line does", "lines do");
             remarks.push(format!("{lines} not match the pattern"));

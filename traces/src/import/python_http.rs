@@ -63,7 +63,7 @@ impl super::Form for Form {
             return Ok(());
         };
         // Half a name is a name as well: Python ends its lines.
-        if !line.has_eol {
+        if !line.has_eol && !line.bytes.trim_ascii_end().ends_with(b")") {
             return Err(Wrong::new(at, "a line that has no end"));
         }
         self.kept.clear();

@@ -3,6 +3,8 @@
 /// What is to be passed over at the beginning of each line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Quoting {
+    /// So long is the name of a service that all have: `web-1  | `.
+    service: usize,
     is_numbered: bool,
     is_quoted: bool,
     /// So many blanks.
@@ -18,9 +20,14 @@ impl Quoting {
             .filter(|line| !line.trim_ascii().is_empty())
             .collect();
         let mut quoting = Quoting {
-            is_numbered: are_numbered(&lines),
+            service: service(&lines),
             ..Quoting::default()
         };
+        let behind: Vec<&[u8]> = lines
+            .iter()
+            .map(|line| &line[quoting.skip(line)..])
+            .collect();
+        quoting.is_numbered = are_numbered(&behind);
         let behind = |quoting: Quoting| lines.iter().map(move |line| &line[quoting.skip(line)..]);
         quoting.is_quoted = !lines.is_empty() && behind(quoting).all(is_quote);
         let blanks = |line: &[u8]| line.len() - line.trim_ascii_start().len();
@@ -34,6 +41,9 @@ impl Quoting {
             Some(_) => BOM.len(),
             None => 0,
         };
+        if self.service > 0 && line.len() >= at + self.service {
+            at += self.service;
+        }
         if self.is_numbered {
             at += number(&line[at..]).map_or(0, |(_, length)| length);
         }
@@ -51,6 +61,20 @@ impl Quoting {
     }
 }
 
+/// The line without the colours at its end.
+pub(crate) fn without_colour(mut line: &[u8]) -> &[u8] {
+    while line.ends_with(b"m") {
+        let Some(at) = memchr::memrchr(0x1B, line) else {
+            break;
+        };
+        if colour(&line[at..]) != Some(line.len() - at) {
+            break;
+        }
+        line = line[..at].trim_ascii_end();
+    }
+    line
+}
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 fn is_quote(line: &[u8]) -> bool {
@@ -58,13 +82,42 @@ fn is_quote(line: &[u8]) -> bool {
         .is_some_and(|rest| matches!(rest.first(), None | Some(b' ' | b'\r')))
 }
 
-/// The number of a line, as grep writes it, and how long it is with what ends it.
+/// How long the name of a service is that all lines begin with, as `docker compose logs` writes it.
+fn service(lines: &[&[u8]]) -> usize {
+    let Some(first) = lines.first() else { return 0 };
+    let Some(bar) = memchr::memmem::find(first, b" | ") else {
+        return 0;
+    };
+    let name = first[..bar].trim_ascii_end();
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let prefix = &first[..bar + 3];
+    let is_of_all = || {
+        let (last, all) = lines.split_last().unwrap_or((first, &[]));
+        all.iter().all(|line| line.starts_with(prefix))
+            && (last.starts_with(prefix) || prefix.starts_with(last))
+    };
+    match !name.is_empty() && name.iter().all(is_name) && lines.len() > 1 && is_of_all() {
+        true => prefix.len(),
+        false => 0,
+    }
+}
+
+/// The number of a line, as grep or `cat -n` write it, and how long it is with what ends it.
 fn number(line: &[u8]) -> Option<(u32, usize)> {
-    let length = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let is_ended = matches!(line.get(length), Some(b':' | b'-'));
-    let is_number = (1..=9).contains(&length) && line[0] != b'0' && is_ended;
-    let digits = std::str::from_utf8(&line[..length]).ok()?;
-    is_number.then_some((digits.parse().ok()?, length + 1))
+    let blanks = line.iter().take_while(|byte| **byte == b' ').count();
+    let digits = &line[blanks..];
+    let length = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let is_ended = match digits.get(length) {
+        Some(b':' | b'-') => blanks == 0,
+        Some(b'\t') => true,
+        _ => false,
+    };
+    let is_number = (1..=9).contains(&length) && digits[0] != b'0' && is_ended;
+    let digits = std::str::from_utf8(&digits[..length]).ok()?;
+    is_number.then_some((digits.parse().ok()?, blanks + length + 1))
 }
 
 /// Numbers that grow, line by line. What is left of a single line may be a time.
@@ -108,6 +161,9 @@ mod tests {
     #[test]
     fn what_every_line_begins_with_is_none_of_the_log() {
         check("3:one\n4-two\n17:three", &["one", "two", "three"]);
+        check("     9\tone\n    10\ttwo\n", &["one", "two"]);
+        check("gw-1  | one\ngw-1  | 2:two", &["one", "2:two"]);
+        check("a | one\nb | two", &["a | one", "b | two"]);
         check("> one\n> two\n>\n> three\n", &["one", "two", "", "three"]);
         check("  one\n    two\n\n  three", &["one", "  two", "", "three"]);
         check("\u{FEFF}> 1\n> 2", &["1", "2"]);

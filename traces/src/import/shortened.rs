@@ -82,7 +82,7 @@ fn mark(text: &[u8]) -> Option<usize> {
 /// Whether the remark tells of a cut.
 fn says_so(remark: &[u8]) -> bool {
     let words: [&[u8]; 7] = [
-        b"trunc", b"more ", b"cut", b"omitted", b"bytes", b"char", b"snip",
+        b"trunc", b"more", b"cut", b"omitted", b"bytes", b"char", b"snip",
     ];
     let lower = remark.to_ascii_lowercase();
     let is_plain = !remark.iter().any(|byte| matches!(byte, b'"' | b'{' | b'}'));
@@ -115,8 +115,16 @@ mod tests {
             "... 300 more characters",
             " [truncated]",
             "<truncated>",
+            "... [truncated]",
+            "…(1234 more)",
         ] {
-            for text in ["{\"a\":\"text", "{\"a\":[1,2", "[{\"a\":1}"] {
+            for text in [
+                "{\"a\":\"text",
+                "{\"a\":[1,2",
+                "[{\"a\":1}",
+                "{\"a\":",
+                "{\"a\": ",
+            ] {
                 check(&format!("{text}{end}"), Tail::Marked);
             }
         }

@@ -17,7 +17,7 @@ pub(crate) fn stamp(bytes: &[u8]) -> Option<Stamp> {
     let year = digits(bytes, 0, 4)?;
     let month = digits(bytes, 5, 2).filter(|month| (1..=12).contains(month))?;
     let day = digits(bytes, 8, 2).filter(|day| (1..=days_of(year, month)).contains(day))?;
-    let is_date = bytes[4] == b'-' && bytes[7] == b'-';
+    let is_date = matches!((bytes[4], bytes[7]), (b'-', b'-') | (b'/', b'/'));
     if !is_date || !matches!(bytes.get(10), Some(b'T' | b't' | b' ')) {
         return None;
     }
@@ -84,7 +84,31 @@ pub(crate) fn clock(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
             end += 1;
         }
     }
-    Some((ms, end))
+    // A clock of twelve hours.
+    let half = bytes.get(end..end + 3).map(<[u8]>::to_ascii_lowercase);
+    let of_twelve = hour % 12;
+    let hour_now = match half.as_deref() {
+        Some(b" am") => of_twelve,
+        Some(b" pm") => of_twelve + 12,
+        _ => return Some((ms, end)),
+    };
+    ms += (i64::from(hour_now) - i64::from(hour)) * 3_600_000;
+    Some((ms, end + 3))
+}
+
+/// Seconds or milliseconds since 1970 that the bytes begin with, in milliseconds, and how long they are: fewer digits are a number
+/// of some other kind.
+pub(crate) fn since_1970(bytes: &[u8]) -> Option<(u64, usize)> {
+    let whole = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let (ms, length) = seconds(bytes)?;
+    match whole {
+        10 => Some((ms, length)),
+        13 => Some((ms / 1000, length)),
+        _ => None,
+    }
 }
 
 /// Times of day without a date, told one after the other.
@@ -202,6 +226,9 @@ mod tests {
     #[test]
     fn times_are_read_as_logs_write_them() {
         check("1970-01-01T00:00:00Z", 0, true, "");
+        check("2026/03/04 09:15:00 x", 1_772_615_700_000, false, " x");
+        check("2026-03-04 09:15:00 PM x", 1_772_658_900_000, false, " x");
+        check("2026-03-04 12:15:00.5 AM", 1_772_583_300_500, false, "");
         check(
             "2026-03-04T09:15:00.456Z [x]",
             1_772_615_700_456,
@@ -260,7 +287,7 @@ mod tests {
             "2026-13-04T09:15:00Z",
             "2026-02-30T09:15:00Z",
             "2026-03-04T24:15:00Z",
-            "2026/03/04 09:15:00",
+            "2026/03-04 09:15:00",
             "2026-03-04T9:15:00",
             "{\"jsonrpc\":\"2.0\"}",
         ] {

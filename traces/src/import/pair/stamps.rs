@@ -302,3 +302,36 @@ fn is_own(line: &[u8]) -> bool {
     });
     is_own
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<(u64, usize)>) {
+        let found = number(text.as_bytes()).map(|(ms, length, _)| (ms, length));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn numbers_are_seconds_or_parts_of_them() {
+        for (text, ms, length) in [
+            ("7 {", 7_000, 1),
+            ("7.5 {", 7_500, 3),
+            ("0.000123 {", 0, 8),
+            ("1772615700 {", 1_772_615_700_000, 10),
+            ("1772615700.123456 {", 1_772_615_700_123, 17),
+            ("1772615700.05", 1_772_615_700_050, 13),
+            ("1772615700123", 1_772_615_700_123, 13),
+            ("1772615700123.9 {", 1_772_615_700_123, 15),
+            ("1772615700123456 {", 1_772_615_700_123, 16),
+            ("1772615700123456789 {", 1_772_615_700_123, 19),
+        ] {
+            check(text, Some((ms, length)));
+        }
+        check("1. {", Some((1_000, 1)));
+        for text in ["", "x", ".5", "99999999999999999999999"] {
+            check(text, None);
+        }
+    }
+}
