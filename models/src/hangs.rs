@@ -32,6 +32,8 @@ pub(crate) enum Reason {
     Owed,
     /// The world took it or its answer, as the link's kind allows or forbids.
     Lost { forbidden: bool },
+    /// The server had to keep it or its answer for a stream that broke, and did not.
+    Forgotten,
     /// It never arrived, for no reason that was seen.
     NotThere,
 }
@@ -149,6 +151,7 @@ fn judge_open(ends: &[End<'_>], asker: usize, debtor: usize, own: Own) -> Open {
         Err(_) if own.flags & open::LOST != 0 => Reason::Lost {
             forbidden: own.flags & open::FORBIDDEN != 0,
         },
+        Err(_) if own.flags & open::FORBIDDEN != 0 => Reason::Forgotten,
         Err(_) => Reason::NotThere,
     };
     let is_hazy =
@@ -363,13 +366,18 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
         message.push_str(report.because);
     }
     let rule = REQUEST_UNANSWERED.in_era(first.open.is_stateless());
+    // Who forgets is a server, also where the client owes the answer to a request that it never saw.
+    let culprit = match (first.open.reason, debtor.role) {
+        (Reason::Forgotten, Role::Client) => &ends[first.open.asker],
+        _ => debtor,
+    };
     Some(Finding {
         rule: rule.unwrap_or(&REQUEST_UNANSWERED).id,
         verdict: report.verdict,
         severity: report.severity,
         blame: report.blame.unwrap_or(Blame::from(debtor.role)),
-        party: debtor.party,
-        link: debtor.link,
+        party: culprit.party,
+        link: culprit.link,
         frames,
         message,
         spot: None,

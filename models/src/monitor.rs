@@ -260,6 +260,13 @@ impl Monitor {
                     because: "the link lost it",
                     blame: Some(Blame::None),
                 },
+                (Reason::Forgotten, _) => Report {
+                    verdict: Verdict::Broken,
+                    severity: Severity::Error,
+                    silence: Silence::Never,
+                    because: "the server had kept it for a broken stream and lost it",
+                    blame: Some(Blame::Server),
+                },
                 (Reason::NotThere, _) => Report {
                     verdict: Verdict::Unsure,
                     severity: Severity::Note,
@@ -423,6 +430,20 @@ fn mark_lost(part: &mut Part, message: &Message, told: bool, forbidden: bool) {
     }
 }
 
+/// Marks the request that a frame carried or answered which the server did not keep.
+fn mark_forgotten(part: &mut Part, message: &Message) {
+    let is_its_own = match part.role {
+        Role::Client => message.kind.is_response(),
+        Role::Server => message.kind == Kind::Request,
+    };
+    if !is_its_own {
+        return;
+    }
+    if let Ok(at) = part.find_own(message.id) {
+        part.own[at].flags |= open::FORBIDDEN;
+    }
+}
+
 impl Judge for Monitor {
     type Part = Part;
 
@@ -490,6 +511,7 @@ impl Judge for Monitor {
                     });
                 }
             }
+            PartEvent::Forgotten { message } => mark_forgotten(part, &message),
         }
         self.went(part, before);
     }

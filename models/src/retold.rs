@@ -212,6 +212,13 @@ impl Again {
                     self.part_event(link, Role::Client, event);
                 }
             }
+            OwnedWhat::Forgotten { frame, link } => {
+                if let Some(message) = self.land(frame) {
+                    for role in [Role::Server, Role::Client] {
+                        self.part_event(link, role, PartEvent::Forgotten { message });
+                    }
+                }
+            }
             OwnedWhat::Close { link, by } => {
                 self.part_event(link, by, PartEvent::ClosedByIt);
                 self.parts[usize::from(link.0)][by as usize].1 = false;
@@ -222,6 +229,8 @@ impl Again {
             }
             OwnedWhat::Quiet => self.settle(Ending::Quiet),
             OwnedWhat::Fault { .. }
+            | OwnedWhat::Broken { .. }
+            | OwnedWhat::Resumed { .. }
             | OwnedWhat::Open { .. }
             | OwnedWhat::Timer { .. }
             | OwnedWhat::Own { .. }
@@ -406,7 +415,7 @@ impl EndLog {
                 }
             }
             OwnedWhat::Quiet => self.quiet = true,
-            OwnedWhat::Lost { frame, .. } => {
+            OwnedWhat::Lost { frame, .. } | OwnedWhat::Forgotten { frame, .. } => {
                 self.flown.remove(&frame);
                 self.lossy = true;
             }

@@ -240,7 +240,11 @@ impl ScenarioCase {
     fn plainer_links(&self, cuts: &mut Vec<ScenarioCase>) {
         for at in 0..self.scenario.links.len() {
             cuts.extend(self.changed(|scenario| scenario.links[at].beyond = Default::default()));
-            cuts.extend(self.changed(|scenario| scenario.links[at].kind = Transport::Pipe));
+            cuts.extend(self.changed(|scenario| scenario.links[at].resumable = false));
+            cuts.extend(self.changed(|scenario| {
+                scenario.links[at].kind = Transport::Pipe;
+                scenario.links[at].resumable = false;
+            }));
         }
     }
 
@@ -250,6 +254,7 @@ impl ScenarioCase {
             for link in &mut scenario.links {
                 link.beyond.drop = false;
                 link.beyond.duplicate = false;
+                link.resumable = false;
             }
         }));
         let budgets: [fn(&mut Faults) -> &mut u8; 5] = [
@@ -267,6 +272,7 @@ impl ScenarioCase {
                     for link in &mut scenario.links {
                         link.beyond.drop &= scenario.faults.drop > 0;
                         link.beyond.duplicate &= scenario.faults.duplicate > 0;
+                        link.resumable &= scenario.faults.drop > 0;
                     }
                 }));
             }

@@ -406,6 +406,7 @@ impl Client {
                     self.ask_again(number, letter, out);
                 }
             }
+            What::Resume => session.resume(tag.origin, out),
             What::Report | What::Task => {}
         }
     }
@@ -558,6 +559,9 @@ impl Actor for Client {
                 }
             }
             Input::ExchangeLost { message, .. } => self.exchange_lost(message, out),
+            Input::StreamBroken { stream, .. } => self.session.stream_broken(stream, out),
+            // Only servers keep streams.
+            Input::StreamReopened { .. } => {}
             Input::Closed { .. } => {
                 self.session.close(out);
                 self.waiting.clear();

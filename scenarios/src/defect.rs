@@ -68,6 +68,10 @@ pub(crate) enum Defect {
     ProgressWithoutToken,
     /// Reports the same progress twice.
     ProgressRepeats,
+    /// Has lost what it kept for a stream when the client opens that again.
+    ForgetsEvents,
+    /// Replays also the progress that the client had before the stream broke.
+    ReplaysAll,
     /// Leaves `jsonrpc` out of its errors and of the results of tools that failed.
     VersionTagMissing,
     /// Answers a cancellation that comes too late with an error that has no id.

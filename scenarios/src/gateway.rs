@@ -448,6 +448,7 @@ impl Gateway {
             What::Timeout => self.timed_out(tag.port, tag.origin, out),
             What::List => session.list_late(tag.origin),
             What::Flush => session.flush(out),
+            What::Resume => session.resume(tag.origin, out),
             What::Send
             | What::Cancel
             | What::Work
@@ -503,6 +504,18 @@ impl Actor for Gateway {
                 }
             }
             Input::ExchangeLost { port, message } => self.exchange_lost(port, message, out),
+            Input::StreamBroken { port, stream } => {
+                self.sessions[usize::from(port.0)].stream_broken(stream, out);
+            }
+            Input::StreamReopened {
+                port,
+                stream,
+                delivered,
+            } => {
+                let Gateway { sessions, plan } = self;
+                let session = &mut sessions[usize::from(port.0)];
+                session.stream_reopened(plan, stream, delivered, out);
+            }
             Input::Closed { port } => self.closed(port, out),
         }
     }

@@ -85,6 +85,8 @@ files! {
     "http-nested"
     "http-features"
     "http-2026-07-28"
+    "http-resumed"
+    "http-resumed-nested"
     "lossy-http"
     "lossy-http-2026-07-28"
     "early-end"

@@ -411,6 +411,13 @@ impl Scenario {
                     link.beyond.duplicate && self.faults.duplicate == 0,
                 ),
             ];
+            if link.resumable && link.kind == Transport::Http && self.faults.drop == 0 {
+                let path = [key("links"), Place::At(at), key("resumable")];
+                return wrong(
+                    &path,
+                    "the budget of `faults.drop` is 0: no connection ever breaks",
+                );
+            }
             if let Some((name, _)) = idle.iter().find(|(_, idle)| *idle) {
                 let path = [key("links"), Place::At(at), key("beyond"), key(name)];
                 return wrong(

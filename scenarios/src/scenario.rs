@@ -151,6 +151,9 @@ pub struct Link {
     /// many as the workload needs, and at least 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<u32>,
+    /// Http: whether a stream whose connection breaks can be opened again, so that a drop takes nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resumable: bool,
     /// What may happen although the kind forbids it; the transport is to blame for what follows.
     #[serde(default, skip_serializing_if = "is_default")]
     pub beyond: Beyond,
@@ -470,6 +473,7 @@ impl Scenario {
             client: id(&link.client),
             server: id(&link.server),
             capacity: link.capacity.unwrap_or(self.least_capacity().max(64)),
+            resumable: link.resumable,
             beyond: setup::Beyond {
                 reorder: link.beyond.reorder,
                 drop: link.beyond.drop,

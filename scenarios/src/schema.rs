@@ -153,7 +153,7 @@ mod tests {
       "links": [
         {"kind": "pipe", "client": "c", "server": "g", "capacity": 80,
          "beyond": {"reorder": true, "drop": true, "duplicate": true}},
-        {"kind": "http", "client": "g", "server": "s"}
+        {"kind": "http", "client": "g", "server": "s", "resumable": true}
       ],
       "workload": {
         "c": [

@@ -154,10 +154,11 @@ fn foreign_capability(party: &Party) -> Option<String> {
     })
 }
 
-/// What a link over http never looks at.
+/// What a link of that kind never looks at.
 fn idle_member(link: &Link) -> Option<(&'static [&'static str], &'static str)> {
     if link.kind != Transport::Http {
-        return None;
+        let message = "`resumable` is for http: a pipe has no streams that break";
+        return link.resumable.then_some((&["resumable"], message));
     }
     let idle: [(&[&str], bool, &str); 3] = [
         (

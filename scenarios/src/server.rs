@@ -319,7 +319,7 @@ impl Server {
             }
             What::Task => tasks::work(session, plan, tag.origin, out),
             What::Flush => session.flush(out),
-            What::Send | What::Cancel | What::Initialized | What::Poll => {}
+            What::Send | What::Cancel | What::Initialized | What::Poll | What::Resume => {}
         }
     }
 
@@ -470,6 +470,9 @@ fn report(session: &mut Session, plan: &Plan, owed: &Owed, progress: u32, out: &
     let route = session.route(owed);
     let message = Message::progress(token, progress);
     session.say(plan, message, route, out);
+    if plan.defect == Defect::ReplaysAll {
+        session.reported.push((owed.stream, message));
+    }
     if plan.defect == Defect::ProgressRepeats {
         session.say(plan, message, route, out);
     }
@@ -515,7 +518,15 @@ impl Actor for Server {
                 }
             }
             // Only clients open exchanges.
-            Input::ExchangeLost { .. } => {}
+            Input::ExchangeLost { .. } | Input::StreamBroken { .. } => {}
+            Input::StreamReopened {
+                port,
+                stream,
+                delivered,
+            } => {
+                let session = &mut self.sessions[usize::from(port.0)];
+                session.stream_reopened(&self.plan, stream, delivered, out);
+            }
             Input::Closed { port } => self.sessions[usize::from(port.0)].close(out),
         }
     }

@@ -254,6 +254,10 @@ pub(crate) struct Session {
     pub(crate) features: Features,
     /// Whether the link is http.
     pub(crate) http: bool,
+    /// Client: streams that broke and are not opened again yet, with what their frames were caused by.
+    broken: Vec<(Stream, Origin)>,
+    /// What a defect has written down: progress that was reported, and on which stream.
+    pub(crate) reported: Vec<(Stream, Message)>,
     lossy: bool,
     /// Whether the link can deliver a frame twice.
     repeats: bool,
@@ -277,6 +281,8 @@ impl Session {
             agreed: None,
             features: Features::default(),
             http,
+            broken: vec![],
+            reported: vec![],
             phase: Phase::Down,
             other: Capabilities::NONE,
             asked: vec![],
@@ -300,6 +306,7 @@ impl Session {
     pub(crate) fn close(&mut self, out: &mut Out<'_>) {
         self.phase = Phase::Down;
         self.half = None;
+        self.broken.clear();
         for asked in std::mem::take(&mut self.asked) {
             self.untime(&asked, out);
         }
@@ -310,6 +317,49 @@ impl Session {
     pub(crate) fn tag(&self, what: What, origin: Origin) -> u32 {
         let port = self.port;
         Tag { what, port, origin }.word()
+    }
+
+    // ---- streams that break
+
+    /// The client hears that a stream broke: it opens it again in a step of its own.
+    pub(crate) fn stream_broken(&mut self, stream: Stream, out: &mut Out<'_>) {
+        if self.phase == Phase::Down {
+            return;
+        }
+        let origin = out.origin();
+        self.broken.push((stream, origin));
+        out.again(self.tag(What::Resume, origin));
+    }
+
+    /// Opens the stream again that broke first of those of that cause.
+    pub(crate) fn resume(&mut self, origin: Origin, out: &mut Out<'_>) {
+        let due = |(_, cause): &(Stream, Origin)| *cause == origin;
+        if let Some(at) = self.broken.iter().position(due) {
+            let (stream, _) = self.broken.remove(at);
+            out.resume(self.port, stream);
+        }
+    }
+
+    /// The server hears that a stream is open again, on which the client had so many frames.
+    pub(crate) fn stream_reopened(
+        &mut self,
+        plan: &Plan,
+        stream: Stream,
+        delivered: u32,
+        out: &mut Out<'_>,
+    ) {
+        match plan.defect {
+            Defect::ForgetsEvents => return out.forget(self.port, stream),
+            Defect::ReplaysAll => {
+                let had = self.reported.iter().filter(|(one, _)| *one == stream);
+                let had: Vec<Message> = had.map(|(_, message)| *message).collect();
+                for message in had.into_iter().take(delivered as usize) {
+                    self.say(plan, message, Route::On(stream), out);
+                }
+            }
+            _ => {}
+        }
+        out.replay(self.port, stream);
     }
 
     // ---- own requests

@@ -277,6 +277,13 @@ const LINK: Shape = Object(&[
             workload needs, and at least 64.",
     ),
     row(
+        "resumable",
+        Or("false"),
+        Flag,
+        "Http: whether the server keeps what it sends on a stream whose connection breaks, and the client opens it again; \
+            then `faults.drop` breaks connections, and nothing is lost with them.",
+    ),
+    row(
         "beyond",
         Or("{}"),
         BEYOND,

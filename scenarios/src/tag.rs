@@ -27,9 +27,11 @@ pub(crate) enum What {
     Task,
     /// Ask how far a task has come.
     Poll,
+    /// Open a broken stream again.
+    Resume,
 }
 
-const WHATS: [What; 10] = [
+const WHATS: [What; 11] = [
     What::Send,
     What::Timeout,
     What::Cancel,
@@ -40,6 +42,7 @@ const WHATS: [What; 10] = [
     What::Flush,
     What::Task,
     What::Poll,
+    What::Resume,
 ];
 
 /// The most ends that a party can have: a port is packed into four bits.

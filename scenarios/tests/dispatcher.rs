@@ -63,6 +63,7 @@ impl Hand {
                 Wish::Again { tag, origin } => self.own.push((tag, origin)),
                 Wish::Timer { tag, delay_ms } => self.timers.push((tag, delay_ms)),
                 Wish::CancelTimer { tag } => self.timers.retain(|timer| timer.0 != tag),
+                Wish::Resume { .. } | Wish::Replay { .. } | Wish::Forget { .. } => {}
                 Wish::Close { .. } | Wish::Exit => self.closed = true,
             }
         }

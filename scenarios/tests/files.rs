@@ -276,6 +276,16 @@ fn what_contradicts_itself_is_placed_with_the_reason() {
             "7:84: `duplicate` is for a pipe: http delivers frames twice as it is",
         ),
         (
+            "\"pipe\", \"client\": \"c\", \"server\": \"s\"",
+            "\"pipe\", \"client\": \"c\", \"server\": \"s\", \"resumable\": true",
+            "7:73: `resumable` is for http: a pipe has no streams that break",
+        ),
+        (
+            "\"pipe\", \"client\": \"c\", \"server\": \"s\"",
+            "\"http\", \"client\": \"c\", \"server\": \"s\", \"resumable\": true",
+            "7:73: the budget of `faults.drop` is 0: no connection ever breaks",
+        ),
+        (
             "\"role\": \"server\"",
             "\"role\": \"server\", \"capabilities\": [\"tools\", \"roots\"]",
             "5:53: `roots` is for clients to declare; `s` is a server",
@@ -487,6 +497,7 @@ prop_compose! {
                 client: name.clone(),
                 server: "the server".to_owned(),
                 capacity: capacity.filter(|_| !http),
+                resumable: http && flags.2 && faults.2 > 0,
                 beyond: Beyond {
                     reorder: flags.2,
                     ..Beyond::default()

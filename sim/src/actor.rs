@@ -46,6 +46,23 @@ pub enum Input<'a> {
         /// The frame that the actor had sent.
         message: &'a Message,
     },
+    /// The connection of that stream is broken, and can be opened again ([`Wish::Resume`]).
+    StreamBroken {
+        /// The client's end.
+        port: Port,
+        /// The stream.
+        stream: Stream,
+    },
+    /// The client has opened a broken stream again: the server says what is to become of what was kept for it
+    /// ([`Wish::Replay`] or [`Wish::Forget`]).
+    StreamReopened {
+        /// The server's end.
+        port: Port,
+        /// The stream.
+        stream: Stream,
+        /// How many frames the client had had on it.
+        delivered: u32,
+    },
     /// The link is closed: by the other end, by a cut, or because the other party is gone.
     Closed {
         /// The party's end of it.
@@ -102,6 +119,27 @@ pub enum Wish {
         tag: u32,
         /// What caused it.
         origin: Origin,
+    },
+    /// Open that broken stream again: a client's wish.
+    Resume {
+        /// The party's end.
+        port: Port,
+        /// The stream.
+        stream: Stream,
+    },
+    /// Send what was kept for that stream, in its order; what is sent on it from here on follows.
+    Replay {
+        /// The party's end.
+        port: Port,
+        /// The stream.
+        stream: Stream,
+    },
+    /// What was kept for that stream is gone: a defect.
+    Forget {
+        /// The party's end.
+        port: Port,
+        /// The stream.
+        stream: Stream,
     },
     /// Close this end.
     Close {
@@ -254,6 +292,21 @@ impl<'a> Out<'a> {
             tag,
             origin: self.origin,
         });
+    }
+
+    /// Opens a broken stream again.
+    pub fn resume(&mut self, port: Port, stream: Stream) {
+        self.wishes.push(Wish::Resume { port, stream });
+    }
+
+    /// Sends what was kept for a stream that the client has opened again.
+    pub fn replay(&mut self, port: Port, stream: Stream) {
+        self.wishes.push(Wish::Replay { port, stream });
+    }
+
+    /// Loses what was kept for a stream that the client has opened again: a defect.
+    pub fn forget(&mut self, port: Port, stream: Stream) {
+        self.wishes.push(Wish::Forget { port, stream });
     }
 
     /// Closes an end.

@@ -21,6 +21,10 @@ pub(crate) enum Cargo {
     Close,
     /// News for the sender of this request: its exchange is lost.
     Lost(Message),
+    /// News for a client: the connection of that stream is broken.
+    Broken(Stream),
+    /// A client opens that stream again.
+    Reopen(Stream),
 }
 
 impl Cargo {
@@ -30,9 +34,9 @@ impl Cargo {
         match self {
             Cargo::Frame(frame) => frame.message.kind,
             // No frame is told apart from another by these two: a batch and a malformed frame are
-            // raw bytes, and a close or a loss is never on the same stream as they.
+            // raw bytes, and a close or news of a stream is never on the same stream as they.
             Cargo::Close => Kind::Batch,
-            Cargo::Lost(_) => Kind::Malformed,
+            Cargo::Lost(_) | Cargo::Broken(_) | Cargo::Reopen(_) => Kind::Malformed,
         }
     }
 }

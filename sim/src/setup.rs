@@ -26,6 +26,9 @@ pub struct LinkSetup {
     pub server: PartyId,
     /// How many frames a pipe holds in each direction before its writer is blocked.
     pub capacity: u32,
+    /// Http: whether a server keeps what it sends on a stream whose connection breaks, and the client can open the
+    /// stream again. Then a drop breaks a connection and takes nothing; what a client posts is not dropped.
+    pub resumable: bool,
     /// What may happen although the kind forbids it; the transport is to blame for what follows.
     pub beyond: Beyond,
 }

@@ -1,6 +1,7 @@
 //! The world: parties, links and virtual time, moved by [`World::step`] alone.
 
 mod losses;
+mod resumption;
 
 use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::{
@@ -103,12 +104,17 @@ struct Link {
     next_stream: Stream,
     /// Frames in flight to the client and to the server.
     in_flight: [u32; 2],
-    /// Whether exchanges are followed: only where one can be lost.
+    /// Whether exchanges are followed, or with `setup.resumable` what arrives on streams: only where something
+    /// can be dropped.
     tracks: bool,
     /// http: the request that opened each exchange, while it is open.
     exchanges: Vec<Exchange>,
     /// http: exchanges whose connection is gone; what is sent on them is lost.
     broken: Vec<Stream>,
+    /// http, resumable: what waits at the server for broken streams, oldest first.
+    kept: Vec<Flight>,
+    /// http, resumable: how many frames have arrived at the client on each stream.
+    arrived: Vec<(Stream, u32)>,
     /// The link is gone; both ends have been told or will be.
     cut: bool,
 }
@@ -298,6 +304,8 @@ impl<A: Actor, J: Judge> World<A, J> {
                 tracks: link.kind == LinkKind::Http && setup.faults.drop > 0,
                 exchanges: vec![],
                 broken: vec![],
+                kept: vec![],
+                arrived: vec![],
                 cut: false,
             });
         }
@@ -583,7 +591,7 @@ impl<A: Actor, J: Judge> World<A, J> {
     /// Whether frames of that link can get lost in this world.
     fn may_lose(&self, link: LinkId) -> bool {
         let setup = &self.links[usize::from(link.0)].setup;
-        let drops = setup.kind == LinkKind::Http || setup.beyond.drop;
+        let drops = (setup.kind == LinkKind::Http && !setup.resumable) || setup.beyond.drop;
         (drops && self.faults.drop > 0) || self.faults.cut > 0 || self.faults.crash > 0
     }
 
@@ -629,6 +637,12 @@ impl<A: Actor, J: Judge> World<A, J> {
                 };
                 self.local(end.party, &input, flight.origin, door);
             }
+            Cargo::Broken(stream) => {
+                let port = end.port;
+                let input = Input::StreamBroken { port, stream };
+                self.local(end.party, &input, flight.origin, door);
+            }
+            Cargo::Reopen(stream) => self.reopened(&flight, stream, end, door),
         }
         self.net.give_back(flight);
     }
@@ -666,9 +680,13 @@ impl<A: Actor, J: Judge> World<A, J> {
             self.scratch.text = text;
         }
         let state = &mut self.links[usize::from(flight.link.0)];
-        if state.tracks && flight.to == Role::Client && frame.message.kind.is_response() {
-            let id = frame.message.id;
-            state.exchanges.retain(|exchange| exchange.request.id != id);
+        if state.tracks && flight.to == Role::Client {
+            if state.setup.resumable {
+                state.count_arrival(flight.stream);
+            } else if frame.message.kind.is_response() {
+                let id = frame.message.id;
+                state.exchanges.retain(|exchange| exchange.request.id != id);
+            }
         }
         let input = Input::Frame {
             port: end.port,
@@ -813,7 +831,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         };
         match self.obstacle(link, from.other(), stream) {
             None => self.launch(flight),
-            Some(loss) => self.lose(&flight, loss, door),
+            Some(loss) => self.stop(flight, loss, door),
         }
     }
 
@@ -858,7 +876,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             (LinkKind::Http, Role::Client, _) => {
                 let stream = link.next_stream;
                 link.next_stream += 1;
-                if link.tracks && message.kind == Kind::Request {
+                if link.tracks && !link.setup.resumable && message.kind == Kind::Request {
                     link.exchanges.push(Exchange {
                         stream,
                         frame,
@@ -894,6 +912,9 @@ impl<A: Actor, J: Judge> World<A, J> {
                 party.own.push((tag, origin));
                 self.pending += 1;
             }
+            Wish::Resume { port, stream } => self.resume(id, port, stream, origin),
+            Wish::Replay { port, stream } => self.replay(id, port, stream),
+            Wish::Forget { port, stream } => self.forget_kept(id, port, stream, door),
             Wish::Close { port } => self.close(id, port, origin, door),
             Wish::Exit => {
                 door.event(What::Exit { party: id });

@@ -63,6 +63,10 @@ impl Actor for Small {
             Input::Timer { tag } => Some(format!("timer {tag}")),
             Input::Own { tag } => Some(format!("own {tag}")),
             Input::ExchangeLost { message, .. } => Some(format!("lost {}", message.id)),
+            Input::StreamBroken { stream, .. } => Some(format!("broken {stream}")),
+            Input::StreamReopened {
+                stream, delivered, ..
+            } => Some(format!("reopened {stream} after {delivered}")),
             Input::Closed { .. } => Some("closed".into()),
         };
         match self {
@@ -72,6 +76,11 @@ impl Actor for Small {
                 heard,
             } => {
                 heard.extend(note);
+                match input {
+                    Input::StreamBroken { stream, .. } => out.again(*stream),
+                    Input::Own { tag } => out.resume(Port(0), *tag),
+                    _ => {}
+                }
                 if let Input::Opened { port, .. } = input {
                     for id in 1..=*pings {
                         out.caused_by_step(id as u16);
@@ -94,6 +103,10 @@ impl Actor for Small {
             } => {
                 heard.extend(note);
                 match input {
+                    Input::StreamReopened { port, stream, .. } if *exit_after == u32::MAX => {
+                        out.forget(*port, *stream);
+                    }
+                    Input::StreamReopened { port, stream, .. } => out.replay(*port, *stream),
                     Input::Frame {
                         message,
                         port,
@@ -134,6 +147,7 @@ fn link(kind: LinkKind) -> LinkSetup {
         client: PartyId(0),
         server: PartyId(1),
         capacity: 64,
+        resumable: false,
         beyond: Beyond::default(),
     }
 }
@@ -407,6 +421,80 @@ fn an_exit_closes_links_after_what_was_sent() {
     let (world, _) = run(setup(LinkKind::Pipe, client(3), dying), &mut Plain);
     assert_eq!(world.actor(PartyId(0)).heard(), ["result 1", "closed"]);
     assert_eq!(world.actor(PartyId(1)).heard(), ["request 1", "request 2"]);
+}
+
+fn resumable(server: Small, drops: u8) -> Setup<Small> {
+    let mut set = setup(LinkKind::Http, client(2), server);
+    set.links[0].resumable = true;
+    set.faults.drop = drops;
+    set
+}
+
+/// Nothing is lost with a connection that breaks, however often: the client opens the stream again and has all of it.
+#[test]
+fn a_broken_stream_goes_on_where_it_can_be_resumed() {
+    let (world, lines) = run(resumable(server(false), 3), &mut Wanting("fault/drop"));
+    assert_eq!(
+        world.actor(PartyId(1)).heard(),
+        [
+            "request 1",
+            "request 2",
+            "reopened 1 after 0",
+            "reopened 2 after 0",
+            "reopened 1 after 0"
+        ]
+    );
+    let client = world.actor(PartyId(0)).heard();
+    let results: Vec<&String> = client.iter().filter(|one| one.contains("result")).collect();
+    assert_eq!(results, ["result 2", "result 1"]);
+    let of = |word: &str| lines.0.iter().filter(|line| line.contains(word)).count();
+    assert_eq!((of("Broken {"), of("Resumed {"), of("Lost {")), (3, 3, 0));
+}
+
+#[test]
+fn a_server_that_forgets_a_stream_says_so_in_the_trace() {
+    let forgetful = Small::Server {
+        later: false,
+        exit_after: u32::MAX,
+        held: vec![],
+        heard: vec![],
+    };
+    let (world, lines) = run(resumable(forgetful, 1), &mut Wanting("fault/drop"));
+    let client = world.actor(PartyId(0)).heard();
+    assert_eq!(client, ["result 2", "broken 1", "own 1"]);
+    assert!(
+        lines.0.iter().any(|line| line.contains("Forgotten {")),
+        "{:?}",
+        lines.0
+    );
+}
+
+/// What is sent on a stream while it is broken comes after what waited there, and a world with all of that is a
+/// function of its answers.
+#[test]
+fn a_resumed_stream_keeps_its_order_under_every_seed() {
+    for seed in 0..400 {
+        let mut set = resumable(server(seed % 2 == 0), 4);
+        set.faults.delay = 1;
+        set.faults.duplicate = 1;
+        set.faults.cut = u8::from(seed % 5 == 0);
+        let mut choices = Choices::default();
+        World::new(set.clone(), NoJudge)
+            .run(&mut Door::new(&mut Dice::new(seed), &mut choices), |_| {
+                false
+            });
+        let (_, one) = run(set.clone(), &mut Dice::new(seed));
+        let mut script = Script::new(&choices.0);
+        let (world, again) = run(set, &mut script);
+        assert_eq!(script.drift(), None);
+        assert_eq!(one.0, again.0);
+        let client = world.actor(PartyId(0)).heard();
+        let has = |word: &str| client.iter().any(|one| one == word);
+        assert!(
+            has("closed") || has("result 1") && has("result 2"),
+            "seed {seed}: {client:?}"
+        );
+    }
 }
 
 /// Two pipes of one frame each way, a client that writes three frames: it is blocked until the

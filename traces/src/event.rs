@@ -407,6 +407,27 @@ pub enum What<'a> {
         /// Whether the link's kind forbids the loss.
         forbidden: bool,
     },
+    /// The connection of a stream that can be resumed broke: what is on its way there waits at the server.
+    Broken {
+        /// The stream.
+        stream: Stream,
+        /// The link.
+        link: LinkId,
+    },
+    /// The client has opened a broken stream again, and the server knows.
+    Resumed {
+        /// The stream.
+        stream: Stream,
+        /// The link.
+        link: LinkId,
+    },
+    /// The server had kept that frame for a stream that broke, and does not have it any more: a defect.
+    Forgotten {
+        /// The frame's number.
+        frame: FrameNo,
+        /// The link.
+        link: LinkId,
+    },
     /// A party's timer fired.
     Timer {
         /// The party.

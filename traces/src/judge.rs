@@ -232,6 +232,12 @@ pub enum PartEvent {
         /// Whether the link's kind forbids the loss.
         forbidden: bool,
     },
+    /// The server had kept that frame of its own for a stream that broke, and does not have it any more; both ends'
+    /// parts are told.
+    Forgotten {
+        /// The frame that is gone.
+        message: Message,
+    },
 }
 
 /// One party's end of a link when all is settled.

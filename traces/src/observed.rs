@@ -263,6 +263,8 @@ fn passed_over(what: &OwnedWhat, is_recorded: bool) -> Option<&'static str> {
         OwnedWhat::Recv { .. } if !is_recorded => "arrivals",
         OwnedWhat::Fault { .. } => "faults",
         OwnedWhat::Lost { .. } | OwnedWhat::ExchangeLost { .. } => "losses",
+        OwnedWhat::Broken { .. } | OwnedWhat::Resumed { .. } => "broken connections",
+        OwnedWhat::Forgotten { .. } => "losses",
         OwnedWhat::Timer { .. } | OwnedWhat::Own { .. } => "steps",
         OwnedWhat::Choice(_) => "choices",
         OwnedWhat::Note(_) => "notes",

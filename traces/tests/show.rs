@@ -537,3 +537,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_stream_that_breaks_and_goes_on() {
+    let mut tale = Tale::new(LinkKind::Http);
+    let link = LINK;
+    tale.send(
+        Role::Client,
+        Message::request(Method::Ping, Key::integer(1)),
+        None,
+        &[],
+    );
+    tale.event(What::Broken { stream: 1, link });
+    tale.event(What::Resumed { stream: 1, link });
+    tale.event(What::Forgotten { frame: 1, link });
+    let story = tale.story();
+    let shown = as_text(&story, &[], &TextOptions::USUAL);
+    for line in [
+        "-- stream 1 to client breaks: end keeps what comes on it",
+        "-- client has opened stream 1 again",
+        "-- end does not have #1 any more",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    let drawn = as_mermaid(&story, &[]);
+    assert!(drawn.contains("Note over P0: stream 1"), "{drawn}");
+    assert!(drawn.contains("Note over P1: client has opened"), "{drawn}");
+}

@@ -111,6 +111,18 @@ fn write(events: &[(u64, OwnedWhat)], findings: &[EndFinding]) -> Vec<u8> {
                 link: *link,
                 forbidden: *forbidden,
             },
+            OwnedWhat::Broken { stream, link } => What::Broken {
+                stream: *stream,
+                link: *link,
+            },
+            OwnedWhat::Resumed { stream, link } => What::Resumed {
+                stream: *stream,
+                link: *link,
+            },
+            OwnedWhat::Forgotten { frame, link } => What::Forgotten {
+                frame: *frame,
+                link: *link,
+            },
             OwnedWhat::Closed { link, to } => What::Closed {
                 link: *link,
                 to: *to,
@@ -309,6 +321,9 @@ fn any_what() -> impl Strategy<Value = OwnedWhat> {
             }),
         1 => (1u32.., link(), any::<bool>())
             .prop_map(|(frame, link, forbidden)| OwnedWhat::ExchangeLost { frame, link, forbidden }),
+        1 => (any::<u32>(), link()).prop_map(|(stream, link)| OwnedWhat::Broken { stream, link }),
+        1 => (any::<u32>(), link()).prop_map(|(stream, link)| OwnedWhat::Resumed { stream, link }),
+        1 => (1u32.., link()).prop_map(|(frame, link)| OwnedWhat::Forgotten { frame, link }),
         1 => (link(), any_role()).prop_map(|(link, to)| OwnedWhat::Closed { link, to }),
         1 => (party(), any::<u32>()).prop_map(|(party, tag)| OwnedWhat::Timer { party, tag }),
         1 => (party(), any::<u32>()).prop_map(|(party, tag)| OwnedWhat::Own { party, tag }),
@@ -447,7 +462,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
     let choice = r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#;
     let end = r#"{"end":{"events":0,"digest":"00000000000000000000000000000000","findings":[{"rule":"r","blame":"client","verdict":"broken"}]}}"#;
     // A good line, what of it is replaced by what, the text at whose last occurrence the error stands, the message.
-    let cases: [(&str, &str, &str, &str, &str); 51] = [
+    let cases: [(&str, &str, &str, &str, &str); 53] = [
         (send, send, "", "", "a blank line is no event"),
         (
             send,
@@ -462,14 +477,14 @@ fn what_is_wrong_with_an_event_has_its_place() {
             send,
             "{\"t\":1}",
             "{",
-            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, timer, own, calm, quiet, note, end",
+            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, broken, resumed, forgotten, timer, own, calm, quiet, note, end",
         ),
         (
             send,
             "\"send\"",
             "\"sent\"",
             "{",
-            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, timer, own, calm, quiet, note, end",
+            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, broken, resumed, forgotten, timer, own, calm, quiet, note, end",
         ),
         (
             send,
@@ -738,6 +753,20 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "\"all\"",
             "\"all\"",
             "unknown word \"all\"; known: nobody, client, both",
+        ),
+        (
+            r#"{"t":1,"broken":2,"link":0}"#,
+            ",\"link\":0",
+            "",
+            "{",
+            "a broken has no \"link\"",
+        ),
+        (
+            r#"{"t":1,"forgotten":1,"link":0}"#,
+            "1,\"link",
+            "0,\"link",
+            "0,\"link",
+            "frames are numbered from 1",
         ),
         (
             r#"{"t":1,"exchange_lost":1,"link":0}"#,

@@ -60,7 +60,7 @@ pub(crate) mod open {
     pub(crate) const STATELESS: u16 = 32;
     /// The world took it or its answer.
     pub(crate) const LOST: u16 = 64;
-    /// … although the link's kind forbids that.
+    /// … although the link's kind forbids that. Without [`LOST`] and [`EXCUSED`]: the server did not keep it.
     pub(crate) const FORBIDDEN: u16 = 128;
     /// More requests were open toward its sender than the mask holds.
     pub(crate) const MANY: u16 = 256;

@@ -400,4 +400,22 @@ pub(super) const FAULTS: &[Fault] = &[
         "request-unanswered",
         Defect::IgnoresBatch,
     ),
+    does(
+        "forgets-events",
+        "The server has lost what it kept for a stream when the client opens that again.",
+        "http-resumed",
+        Server,
+        "request-unanswered",
+        Defect::ForgetsEvents,
+    )
+    .sometimes(),
+    does(
+        "replays-delivered-events",
+        "When the client goes on with a stream, the server sends it also the progress that it had before.",
+        "http-resumed",
+        Server,
+        "progress-after-response",
+        Defect::ReplaysAll,
+    )
+    .sometimes(),
 ];

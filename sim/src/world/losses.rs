@@ -52,7 +52,10 @@ impl Options for FaultOptions {
 
 impl<A: Actor, J: Judge> World<A, J> {
     pub(super) fn fault_options(&self, index: usize) -> FaultOptions {
-        let link = &self.links[usize::from(self.net.flight(index).link.0)].setup;
+        let flight = self.net.flight(index);
+        let link = &self.links[usize::from(flight.link.0)].setup;
+        // What a client posts in vain it posts again.
+        let posted = link.resumable && flight.to == Role::Server;
         let http = link.kind == LinkKind::Http;
         let mut options = FaultOptions {
             list: Fault::ALL,
@@ -62,7 +65,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             let allowed = match fault {
                 Fault::Delay | Fault::Cut | Fault::Crash => true,
                 Fault::Duplicate => http || link.beyond.duplicate,
-                Fault::Drop => http || link.beyond.drop,
+                Fault::Drop => (http || link.beyond.drop) && !posted,
             };
             if allowed && self.faults.left(fault) > 0 {
                 options.list[options.count] = fault;
@@ -99,10 +102,14 @@ impl<A: Actor, J: Judge> World<A, J> {
         match fault {
             Fault::Delay => self.net.hold(index, self.now_ms + DELAY_MS),
             Fault::Duplicate => self.duplicate(index),
+            Fault::Drop if self.links[usize::from(link.0)].setup.resumable => {
+                self.break_stream(index, door);
+            }
             Fault::Drop => self.drop_frame(index, forbidden, door),
             Fault::Cut => {
                 self.links[usize::from(link.0)].cut = true;
                 self.lose_all(Loss::CLOSED, |flight| flight.link == link, door);
+                self.lose_kept(link, door);
                 for role in [Role::Client, Role::Server] {
                     self.announce_close(link, role, origin);
                 }
@@ -264,6 +271,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             |flight| flight.link == link && flight.to == end.role,
             door,
         );
+        self.lose_kept(link, door);
         self.announce_close(link, end.role.other(), origin);
     }
 

@@ -96,6 +96,27 @@ pub enum OwnedWhat {
         /// Whether the link's kind forbids the loss.
         forbidden: bool,
     },
+    /// The connection of a stream that can be resumed broke.
+    Broken {
+        /// The stream.
+        stream: Stream,
+        /// The link.
+        link: LinkId,
+    },
+    /// The client has opened a broken stream again.
+    Resumed {
+        /// The stream.
+        stream: Stream,
+        /// The link.
+        link: LinkId,
+    },
+    /// The server does not have that frame of a broken stream any more.
+    Forgotten {
+        /// The frame's number.
+        frame: FrameNo,
+        /// The link.
+        link: LinkId,
+    },
     /// A party's timer fired.
     Timer {
         /// The party.
@@ -368,7 +389,7 @@ enum Entry {
     End(End),
 }
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 19] = [
     "send",
     "recv",
     "choice",
@@ -379,6 +400,9 @@ const KINDS: [&str; 16] = [
     "fault",
     "lost",
     "exchange_lost",
+    "broken",
+    "resumed",
+    "forgotten",
     "timer",
     "own",
     "calm",
@@ -450,6 +474,18 @@ impl Context<'_> {
                 frame: frame(value)?,
                 link: self.link(members.need("link")?)?,
                 forbidden: forbidden(members)?,
+            },
+            "broken" => OwnedWhat::Broken {
+                stream: value.integer()?,
+                link: self.link(members.need("link")?)?,
+            },
+            "resumed" => OwnedWhat::Resumed {
+                stream: value.integer()?,
+                link: self.link(members.need("link")?)?,
+            },
+            "forgotten" => OwnedWhat::Forgotten {
+                frame: frame(value)?,
+                link: self.link(members.need("link")?)?,
             },
             "timer" => OwnedWhat::Timer {
                 tag: value.integer()?,
@@ -529,6 +565,9 @@ const fn noun(kind: &'static str) -> &'static str {
         b"closed" => "a closed",
         b"lost" => "a lost",
         b"exchange_lost" => "an exchange_lost",
+        b"broken" => "a broken",
+        b"resumed" => "a resumed",
+        b"forgotten" => "a forgotten",
         b"exit" => "an exit",
         b"fault" => "a fault",
         b"timer" => "a timer",

@@ -136,6 +136,21 @@ impl EventText {
                 put_link(out, ",\"link\":", link);
                 put_forbidden(out, forbidden);
             }
+            What::Broken { stream, link } => {
+                put(out, "\"broken\":");
+                put_number(out, u64::from(stream));
+                put_link(out, ",\"link\":", link);
+            }
+            What::Resumed { stream, link } => {
+                put(out, "\"resumed\":");
+                put_number(out, u64::from(stream));
+                put_link(out, ",\"link\":", link);
+            }
+            What::Forgotten { frame, link } => {
+                put(out, "\"forgotten\":");
+                put_number(out, u64::from(frame));
+                put_link(out, ",\"link\":", link);
+            }
             What::Timer { party, tag } => put_tag(out, "\"timer\":", tag, party),
             What::Own { party, tag } => put_tag(out, "\"own\":", tag, party),
             What::Close { link, by } => {
@@ -511,6 +526,9 @@ mod tests {
                     forbidden: false,
                 },
             ),
+            (13, What::Broken { stream: 2, link }),
+            (13, What::Resumed { stream: 2, link }),
+            (13, What::Forgotten { frame: 4, link }),
             (
                 14,
                 What::Timer {
@@ -555,11 +573,11 @@ mod tests {
         let written = writer
             .finish(&[finding.clone(), finding])
             .expect("memory takes all");
-        assert_eq!((written.events, written.digest), (19, digest));
+        assert_eq!((written.events, written.digest), (22, digest));
         let text = String::from_utf8(written.out).expect("a trace is text");
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
-            lines[..19],
+            lines[..22],
             [
                 r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#,
                 r#"{"t":0,"open":0}"#,
@@ -572,6 +590,9 @@ mod tests {
                 r#"{"t":13,"fault":"drop","link":0,"party":1}"#,
                 r#"{"t":13,"lost":3,"link":0,"to":"server","told":"client","forbidden":true}"#,
                 r#"{"t":13,"exchange_lost":3,"link":0}"#,
+                r#"{"t":13,"broken":2,"link":0}"#,
+                r#"{"t":13,"resumed":2,"link":0}"#,
+                r#"{"t":13,"forgotten":4,"link":0}"#,
                 r#"{"t":14,"timer":5,"party":0}"#,
                 r#"{"t":14,"own":6,"party":0}"#,
                 r#"{"t":14,"close":0,"by":"client"}"#,
@@ -583,10 +604,10 @@ mod tests {
             ]
         );
         let end = format!(
-            "{{\"end\":{{\"events\":19,\"digest\":\"{digest:032x}\",\"findings\":[{0},{0}]}}}}",
+            "{{\"end\":{{\"events\":22,\"digest\":\"{digest:032x}\",\"findings\":[{0},{0}]}}}}",
             r#"{"rule":"unanswered-request","blame":"server","verdict":"broken"}"#
         );
-        assert_eq!(lines[19..], [end]);
+        assert_eq!(lines[22..], [end]);
     }
 
     /// Takes so many lines, then fails; each write must be a whole line.

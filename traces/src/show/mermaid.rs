@@ -56,7 +56,12 @@ pub fn mermaid(
             ItemWhat::Lost { link, to, .. } | ItemWhat::Closed { link, to } => {
                 vec![story.links[*link].end(*to)]
             }
-            ItemWhat::ExchangeLost { link, .. } => vec![story.links[*link].end(Role::Client)],
+            ItemWhat::ExchangeLost { link, .. } | ItemWhat::Broken { link, .. } => {
+                vec![story.links[*link].end(Role::Client)]
+            }
+            ItemWhat::Resumed { link, .. } | ItemWhat::Forgotten { link, .. } => {
+                vec![story.links[*link].end(Role::Server)]
+            }
             ItemWhat::Fault { party, .. }
             | ItemWhat::Timer { party, .. }
             | ItemWhat::Exit { party } => vec![*party],

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::capture::{CaptureEvent, CaptureLine, CaptureWhat};
 use crate::classify::{Classified, classify};
-use crate::event::{Choice, Fault, FrameNo, LinkKind, Role, Told};
+use crate::event::{Choice, Fault, FrameNo, LinkKind, Role, Stream, Told};
 use crate::file::{Header, OwnedEvent, OwnedWhat, PartyRole, TraceReader};
 use crate::http::{Head, Http, Start};
 use crate::judge::{Blame, Finding, Verdict};
@@ -118,6 +118,27 @@ pub enum ItemWhat {
         link: usize,
         /// Whether the link's kind forbids it.
         forbidden: bool,
+    },
+    /// The connection of a stream that can be resumed broke.
+    Broken {
+        /// The stream.
+        stream: Stream,
+        /// The link.
+        link: usize,
+    },
+    /// The client has opened a broken stream again.
+    Resumed {
+        /// The stream.
+        stream: Stream,
+        /// The link.
+        link: usize,
+    },
+    /// The server does not have that frame of a broken stream any more.
+    Forgotten {
+        /// The frame's number.
+        frame: FrameNo,
+        /// The link.
+        link: usize,
     },
     /// A fault was injected.
     Fault {
@@ -471,6 +492,21 @@ impl StoryBuilder {
                 link: index(link),
                 forbidden,
             },
+            OwnedWhat::Broken { stream, link } => ItemWhat::Broken {
+                stream,
+                link: index(link),
+            },
+            OwnedWhat::Resumed { stream, link } => ItemWhat::Resumed {
+                stream,
+                link: index(link),
+            },
+            OwnedWhat::Forgotten { frame, link } => {
+                self.deliver(frame, Delivery::Lost);
+                ItemWhat::Forgotten {
+                    frame,
+                    link: index(link),
+                }
+            }
             OwnedWhat::Fault {
                 fault,
                 frame,

@@ -304,6 +304,18 @@ pub(crate) fn happening(story: &Story, what: &ItemWhat) -> String {
             let against = against(*link, *forbidden);
             format!("the exchange of #{frame} is lost: no answer can come{against}")
         }
+        ItemWhat::Broken { stream, link } => {
+            let (client, server) = (end(*link, Role::Client), end(*link, Role::Server));
+            format!("stream {stream} to {client} breaks: {server} keeps what comes on it")
+        }
+        ItemWhat::Resumed { stream, link } => {
+            let client = end(*link, Role::Client);
+            format!("{client} has opened stream {stream} again")
+        }
+        ItemWhat::Forgotten { frame, link } => {
+            let server = end(*link, Role::Server);
+            format!("{server} does not have #{frame} any more")
+        }
         ItemWhat::Fault {
             fault,
             frame,
