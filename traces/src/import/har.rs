@@ -231,8 +231,8 @@ fn response<'a>(
         exchange.is_cut = is_ours && content.is(4, written::LEFT_OUT);
     }
     let size = match exchange.status {
-        // These never have one.
-        Some(100..200 | 204 | 304) => Some(0),
+        // These never have one; an archive of our own says itself whether that was recorded.
+        Some(100..200 | 204 | 304) if !is_ours => Some(0),
         _ => size(&sizes),
     };
     exchange.response = body(document, text, is_base64, size)?;
