@@ -4,6 +4,7 @@
 use std::io::Read;
 
 use crate::file::json::{Read as Reading, Wrong};
+use crate::key::Key;
 use crate::lines::{LineReader, ReadError};
 use crate::lost::Lost;
 use crate::recording::Recording;
@@ -247,6 +248,15 @@ fn passed_over(count: u64) -> String {
         1 => "one line has no frame and was passed over".to_owned(),
         count => format!("{count} lines have no frame and were passed over"),
     }
+}
+
+/// What was guessed of connections that nothing but their handshakes part.
+const ANEW: &str = "connections: where a handshake begins the ids anew, another one begins";
+
+/// Whether a handshake of that id, after one of the other id, is another connection's. Numbers that go on are those of a client that
+/// says it twice.
+fn begins_anew(id: Key, last: Key) -> bool {
+    id == last || last.as_integer().is_none()
 }
 
 /// Several sessions are in a log that does not tell their frames apart.

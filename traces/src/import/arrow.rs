@@ -13,7 +13,7 @@ use crate::event::Role;
 use crate::file::json::Wrong;
 use crate::key::Key;
 use crate::lines::{InputError, Line};
-use crate::message::{Kind as MessageKind, Method};
+use crate::message::Kind as MessageKind;
 use crate::scan::Scanner;
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -209,8 +209,7 @@ impl Beginning {
             let role = standpoint.role(marked.mark);
             let message = classify(text, &mut scanner).message;
             sides[role as usize] += 1;
-            let is_handshake =
-                message.kind == MessageKind::Request && message.method == Method::Initialize;
+            let is_handshake = message.is_handshake();
             match role {
                 Role::Client if is_handshake => {
                     asked.entry(&marked.label).or_insert(message.id);

@@ -7,7 +7,7 @@ use std::io::Read;
 use super::entry::{Entries, Entry, Text, Told};
 use super::quoting::{Quoting, without_colour};
 use super::shortened::{Limit, Tail};
-use super::{Format, HEAD_BYTES, Head, starts_initialize};
+use super::{ANEW, Format, HEAD_BYTES, Head, begins_anew, starts_initialize};
 use crate::capture::{CaptureLine, EventKind, Opening};
 use crate::classify::classify;
 use crate::event::Role;
@@ -16,7 +16,6 @@ use crate::file::reader::too_long;
 use crate::key::Key;
 use crate::lines::{Line, LineReader, ReadError};
 use crate::lost::Lost;
-use crate::message::{Kind, Method};
 use crate::recording::Recording;
 use crate::scan::Scanner;
 
@@ -295,7 +294,7 @@ impl Handshakes {
         while let Some(entry) = entries.get(at) {
             let session = &entry.session;
             match &entry.told {
-                Told::Event { kind, by, .. } if ends(*kind, *by) => match session {
+                Told::Event { kind, by, .. } if kind.ends_connection(*by) => match session {
                     Some(_) => drop(self.begun.remove(session)),
                     None => self.begun.clear(),
                 },
@@ -327,8 +326,7 @@ impl Handshakes {
             return false;
         };
         let last = self.begun.get(session).copied();
-        // Numbers that go on are those of a client that says it twice.
-        let is_anew = last.is_some_and(|last| last.id == id || last.id.as_integer().is_none());
+        let is_anew = last.is_some_and(|last| begins_anew(id, last.id));
         let overlaps = is_anew && last.is_some_and(|last| last.due > 0 && last.id == id);
         let due = if overlaps { 2 } else { 1 };
         if last.is_some() || self.begun.len() < SESSIONS_MAX {
@@ -352,24 +350,13 @@ impl Handshakes {
     }
 }
 
-/// Whether a session is over after that event.
-fn ends(kind: EventKind, by: Option<Role>) -> bool {
-    match kind {
-        EventKind::Open | EventKind::Teardown => true,
-        EventKind::Exit => by == Some(Role::Server),
-        EventKind::Eof => by == Some(Role::Client),
-        _ => false,
-    }
-}
-
 /// The id of the request that a session begins with.
 fn handshake(text: &[u8], scanner: &mut Scanner) -> Option<Key> {
     if text.len() > HANDSHAKE_BYTES_MAX || !starts_initialize(text) {
         return None;
     }
     let message = classify(text, scanner).message;
-    let is_handshake = message.kind == Kind::Request && message.method == Method::Initialize;
-    is_handshake.then_some(message.id)
+    message.is_handshake().then_some(message.id)
 }
 
 impl<R: Read, F: Form> Recording for LineLog<R, F> {
@@ -416,9 +403,7 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     fn guessed(&self) -> Vec<String> {
         let mut guessed = self.form.guessed();
         if self.handshakes.renewed > 0 {
-            guessed.push(
-                "connections: where a handshake begins the ids anew, another one begins".to_owned(),
-            );
+            guessed.push(ANEW.to_owned());
         }
         guessed
     }

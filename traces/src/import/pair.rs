@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, Read};
 
 use super::entry::{Entry, Text};
-use super::{HEAD_BYTES, Lost};
+use super::{ANEW, HEAD_BYTES, Lost, begins_anew};
 use crate::capture::{CaptureLine, EventKind, Opening};
 use crate::classify::classify;
 use crate::event::Role;
@@ -535,14 +535,11 @@ impl<R: Read> Pair<R> {
         })
     }
 
-    /// Whether the client's next line begins another connection: its handshake begins the ids anew. Numbers that go on are those of
-    /// a client that says it twice.
+    /// Whether the client's next line begins another connection: its handshake begins the ids anew.
     fn is_anew(&self) -> bool {
         let id = self.sides[0].head().and_then(Ahead::handshake);
-        let Some((id, last)) = id.zip(self.begun) else {
-            return false;
-        };
-        id == last || last.as_integer().is_none()
+        id.zip(self.begun)
+            .is_some_and(|(id, last)| begins_anew(id, last))
     }
 
     /// Another connection begins: nothing of the last one is open in it.
@@ -742,9 +739,7 @@ impl<R: Read> Recording for Pair<R> {
             guessed.push("how the two files were interleaved".to_owned());
         }
         if self.has_restarts {
-            guessed.push(
-                "connections: where a handshake begins the ids anew, another one begins".to_owned(),
-            );
+            guessed.push(ANEW.to_owned());
         }
         guessed
     }
