@@ -4,7 +4,6 @@
 use std::io::Read;
 
 use crate::file::json::{Read as Reading, Wrong};
-use crate::key::Key;
 use crate::lines::{LineReader, ReadError};
 use crate::lost::Lost;
 use crate::recording::Recording;
@@ -15,6 +14,7 @@ mod claude_code;
 mod claude_desktop;
 mod entry;
 mod exchange;
+mod handshakes;
 mod har;
 mod http_sessions;
 mod inspector_network;
@@ -144,6 +144,8 @@ pub(crate) struct Head<'a> {
     pub(crate) bytes: &'a [u8],
     /// Its first lines, without their ends and without what others put before each; the last may be cut.
     pub(crate) lines: Vec<&'a [u8]>,
+    /// What stands before each line.
+    quoting: Quoting,
 }
 
 impl<'a> Head<'a> {
@@ -157,6 +159,7 @@ impl<'a> Head<'a> {
                 .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
                 .map(|line| &line[quoting.skip(line)..])
                 .collect(),
+            quoting,
         }
     }
 
@@ -248,15 +251,6 @@ fn passed_over(count: u64) -> String {
         1 => "one line has no frame and was passed over".to_owned(),
         count => format!("{count} lines have no frame and were passed over"),
     }
-}
-
-/// What was guessed of connections that nothing but their handshakes part.
-const ANEW: &str = "connections: where a handshake begins the ids anew, another one begins";
-
-/// Whether a handshake of that id, after one of the other id, is another connection's. Numbers that go on are those of a client that
-/// says it twice.
-fn begins_anew(id: Key, last: Key) -> bool {
-    id == last || last.as_integer().is_none()
 }
 
 /// Several sessions are in a log that does not tell their frames apart.

@@ -28,8 +28,7 @@ pub(super) const FORMAT: super::Format = super::Format {
 };
 
 fn has_frame(line: &[u8]) -> bool {
-    let is_frame = |at: usize| memchr::memmem::find(&line[at..], b"\"jsonrpc\"").is_some();
-    marked(line).is_some_and(|marked| is_frame(marked.at))
+    marked(line).is_some_and(|marked| has_version(&line[marked.at..]))
 }
 
 /// Whether a log that begins so has shown a frame.
@@ -230,15 +229,11 @@ impl Beginning {
             let message = "what stands before this frame says that the server sent it, and only a client sends initialize";
             return Err((number, message.to_owned()));
         }
-        let unmarked = lines.filter(|(line, _)| is_unmarked(line));
-        let silent = sides.iter().position(|count| *count == 0);
+        let mut both = [Role::Client, Role::Server].into_iter();
+        let silent = both.find(|role| sides[*role as usize] == 0);
         if let (Some(silent), Some((number, ..))) = (silent, frames.first()) {
-            let heard = if silent == Role::Client as usize {
-                Role::Server
-            } else {
-                Role::Client
-            };
-            let mut unmarked = unmarked;
+            let mut unmarked =
+                lines.filter(|(line, _)| marked(line).is_none() && has_plain_frame(line));
             if let Some((_, number)) = unmarked.next() {
                 let message =
                     "nothing that is known stands before this frame and tells who sent it";
@@ -247,7 +242,7 @@ impl Beginning {
             if answers_itself {
                 let message = format!(
                     "what stands before the frames says that all of them are the {}'s, initialize and its answer",
-                    heard.as_str()
+                    silent.other().as_str()
                 );
                 return Err((*number, message));
             }
@@ -322,8 +317,10 @@ impl super::Form for Form {
             let is_known = self.labels.is_empty() || self.labels.contains(&marked.label);
             is_frame(text) && (is_known || has_version(text))
         };
-        let Some(marked) = marked(line.bytes).filter(is_one) else {
-            self.unmarked += u64::from(is_unmarked(line.bytes));
+        let marked = marked(line.bytes);
+        let is_marked = marked.is_some();
+        let Some(marked) = marked.filter(is_one) else {
+            self.unmarked += u64::from(!is_marked && has_plain_frame(line.bytes));
             self.others += 1;
             return Ok(());
         };
@@ -423,8 +420,8 @@ fn has_version(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"\"jsonrpc\"").is_some()
 }
 
-/// Whether the line has a frame, and nothing before it that tells who sent it.
-fn is_unmarked(line: &[u8]) -> bool {
+/// Whether a frame stands near the beginning of the line, by how it begins.
+fn has_plain_frame(line: &[u8]) -> bool {
     let near = &line[..line.len().min(PREFIX_BYTES_MAX)];
     let Some(brace) = memchr::memchr(b'{', near) else {
         return false;
@@ -432,7 +429,6 @@ fn is_unmarked(line: &[u8]) -> bool {
     line[brace + 1..]
         .trim_ascii_start()
         .starts_with(b"\"jsonrpc\"")
-        && marked(line).is_none()
 }
 
 #[cfg(test)]

@@ -1,19 +1,16 @@
-//! Logs that are read line by line: what their forms have in common, and what becomes of a log's last line, of frames that
-//! were shortened, and of a handshake that begins anew.
+//! Logs that are read line by line: what their forms have in common, and what becomes of a log's last line and of frames that
+//! were shortened.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::entry::{Entries, Entry, Text, Told};
+use super::handshakes::Handshakes;
 use super::quoting::{Quoting, without_colour};
 use super::shortened::{Limit, Tail};
-use super::{ANEW, Format, HEAD_BYTES, Head, begins_anew, starts_initialize};
-use crate::capture::{CaptureLine, EventKind, Opening};
-use crate::classify::classify;
-use crate::event::Role;
+use super::{Format, HEAD_BYTES, Head};
+use crate::capture::{CaptureLine, Opening};
 use crate::file::json::Read as Reading;
 use crate::file::reader::too_long;
-use crate::key::Key;
 use crate::lines::{Line, LineReader, ReadError};
 use crate::lost::Lost;
 use crate::recording::Recording;
@@ -28,9 +25,8 @@ pub(super) fn log<R: Read + 'static, F: Form + 'static>(
     mut lines: LineReader<R>,
     form: F,
 ) -> Result<Box<dyn Recording>, ReadError> {
-    let beginning = lines.peek(HEAD_BYTES)?;
-    let quoting = Quoting::of(beginning);
-    let limit = Limit::of(&Head::of(beginning).lines);
+    let head = Head::of(lines.peek(HEAD_BYTES)?);
+    let (quoting, limit) = (head.quoting, Limit::of(&head.lines));
     Ok(Box::new(LineLog {
         format,
         lines,
@@ -127,11 +123,6 @@ struct LineLog<R, F> {
     is_over: bool,
 }
 
-/// Sessions beyond this are not told apart here.
-const SESSIONS_MAX: usize = 1024;
-/// A handshake is no longer.
-const HANDSHAKE_BYTES_MAX: usize = 64 << 10;
-
 impl<R: Read, F: Form> LineLog<R, F> {
     /// The next entry: of the line at hand, or of one that follows.
     fn next(&mut self) -> Result<Option<Entry>, ReadError> {
@@ -198,9 +189,7 @@ impl<R: Read, F: Form> LineLog<R, F> {
             }
         }
     }
-}
 
-impl<R: Read, F: Form> LineLog<R, F> {
     /// A frame over several lines stops where the log stops: it is left out.
     fn leave_out_open(&mut self) {
         let before = self.entries.len();
@@ -266,99 +255,6 @@ fn is_laid_out(text: &[u8]) -> bool {
     matches!(text.last(), Some(b'{' | b'[' | b','))
 }
 
-/// The handshake that a session began with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Begun {
-    id: Key,
-    /// Answers that are still to come: two, where another handshake came before the answer to the first.
-    due: u8,
-    overlaps: bool,
-}
-
-/// Handshakes, and what follows from them.
-#[derive(Debug, Default)]
-struct Handshakes {
-    /// By session.
-    begun: BTreeMap<Option<String>, Begun>,
-    /// How many were taken for those of another connection, and nothing said so.
-    renewed: u64,
-    /// Both of two that overlap were answered: two connections are there at once, and nothing tells them apart.
-    are_mixed: bool,
-}
-
-impl Handshakes {
-    /// Puts the beginning of a connection before each handshake whose ids begin anew, though nothing said that the last
-    /// connection ended.
-    fn look(&mut self, entries: &mut Entries, line: &[u8], kept: &[u8], scanner: &mut Scanner) {
-        let mut at = 0;
-        while let Some(entry) = entries.get(at) {
-            let session = &entry.session;
-            match &entry.told {
-                Told::Event { kind, by, .. } if kind.ends_connection(*by) => match session {
-                    Some(_) => drop(self.begun.remove(session)),
-                    None => self.begun.clear(),
-                },
-                Told::Frame { from, text, .. } => {
-                    let text = text.bytes(line, kept);
-                    let is_anew = match from {
-                        Role::Client => self.asked(session, text, scanner),
-                        Role::Server => {
-                            self.answered(session, text, scanner);
-                            false
-                        }
-                    };
-                    if is_anew {
-                        let open = Entry::event(None, entry.t_ms, EventKind::Open);
-                        let open = open.in_session(session.clone());
-                        entries.insert(at, open);
-                        at += 1;
-                    }
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-    }
-
-    /// The client has sent that; whether it begins another connection.
-    fn asked(&mut self, session: &Option<String>, text: &[u8], scanner: &mut Scanner) -> bool {
-        let Some(id) = handshake(text, scanner) else {
-            return false;
-        };
-        let last = self.begun.get(session).copied();
-        let is_anew = last.is_some_and(|last| begins_anew(id, last.id));
-        let overlaps = is_anew && last.is_some_and(|last| last.due > 0 && last.id == id);
-        let due = if overlaps { 2 } else { 1 };
-        if last.is_some() || self.begun.len() < SESSIONS_MAX {
-            self.begun
-                .insert(session.clone(), Begun { id, due, overlaps });
-        }
-        self.renewed += u64::from(is_anew);
-        is_anew
-    }
-
-    /// The server has sent that.
-    fn answered(&mut self, session: &Option<String>, text: &[u8], scanner: &mut Scanner) {
-        let Some(begun) = self.begun.get_mut(session).filter(|begun| begun.due > 0) else {
-            return;
-        };
-        let message = classify(text, scanner).message;
-        if message.kind.is_response() && message.id == begun.id {
-            begun.due -= 1;
-            self.are_mixed |= begun.overlaps && begun.due == 0;
-        }
-    }
-}
-
-/// The id of the request that a session begins with.
-fn handshake(text: &[u8], scanner: &mut Scanner) -> Option<Key> {
-    if text.len() > HANDSHAKE_BYTES_MAX || !starts_initialize(text) {
-        return None;
-    }
-    let message = classify(text, scanner).message;
-    message.is_handshake().then_some(message.id)
-}
-
 impl<R: Read, F: Form> Recording for LineLog<R, F> {
     fn format(&self) -> &'static str {
         self.format.name
@@ -393,18 +289,12 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     }
 
     fn lost(&self) -> Lost {
-        let lost = self.format.lost | self.form.lost();
-        match self.handshakes.are_mixed {
-            true => lost | Lost::IDS | Lost::ORDER | Lost::FRAMES,
-            false => lost,
-        }
+        self.format.lost | self.form.lost() | self.handshakes.lost()
     }
 
     fn guessed(&self) -> Vec<String> {
         let mut guessed = self.form.guessed();
-        if self.handshakes.renewed > 0 {
-            guessed.push(ANEW.to_owned());
-        }
+        guessed.extend(self.handshakes.guessed());
         guessed
     }
 
@@ -417,11 +307,7 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.form.remarks();
-        if self.handshakes.are_mixed {
-            remarks.push(
-                "two connections are there at once, and nothing tells whose a frame is".to_owned(),
-            );
-        }
+        remarks.extend(self.handshakes.remark());
         remarks
     }
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, Read};
 
 use super::entry::{Entry, Text};
-use super::{ANEW, HEAD_BYTES, Lost, begins_anew};
+use super::handshakes::{ANEW, begins_anew};
+use super::{HEAD_BYTES, Lost};
 use crate::capture::{CaptureLine, EventKind, Opening};
 use crate::classify::classify;
 use crate::event::Role;
@@ -437,6 +438,13 @@ impl<R: Read> Pair<R> {
         }
     }
 
+    /// A time of that side's, where it can be held against the other's.
+    fn told_ms(&self, at: usize, time: Option<Time>) -> Option<u64> {
+        let is_told = self.is_half || self.times_agree();
+        let time = time.filter(|_| is_told)?;
+        Some(self.sides[at].time(time).ms)
+    }
+
     /// The side whose file is there and has nothing in it.
     fn empty(&self) -> Option<&'static str> {
         let is_empty = |side: &Side<R>| side.is_over && !side.has_lines;
@@ -681,10 +689,8 @@ impl<R: Read> Recording for Pair<R> {
         };
         if at == 0 && !is_announced && self.is_anew() {
             self.begin_anew();
-            let is_told = self.is_half || self.times_agree();
             let ahead = self.sides[0].head();
-            let time = ahead.and_then(|ahead| ahead.time).filter(|_| is_told);
-            let t_ms = time.map(|time| self.sides[0].time(time).ms);
+            let t_ms = self.told_ms(0, ahead.and_then(|ahead| ahead.time));
             let number = ahead.map_or(self.number, |ahead| ahead.number);
             let open = Entry::event(None, t_ms, EventKind::Open);
             return Ok(Some(open.hand_on(b"", number, &[])));
@@ -699,11 +705,7 @@ impl<R: Read> Recording for Pair<R> {
         };
         self.take(at, &ahead);
         let from = [Role::Client, Role::Server][at];
-        let is_told = self.is_half || self.times_agree();
-        let t_ms = ahead
-            .time
-            .filter(|_| is_told)
-            .map(|time| self.sides[at].time(time).ms);
+        let t_ms = self.told_ms(at, ahead.time);
         self.number = ahead.number;
         self.last = ahead.line;
         let text = Text::Here(ahead.at..self.last.len());
