@@ -12,6 +12,7 @@ mod arrow;
 mod bare;
 mod claude_code;
 mod claude_desktop;
+mod copies;
 mod entry;
 mod exchange;
 mod handshakes;

@@ -605,10 +605,12 @@ fn lines_that_are_missing_are_lost_frames() {
 #[test]
 fn two_connections_at_once_are_mixed() {
     let one = logged(["-->", "<--"], "");
-    let both: String = one
-        .lines()
-        .map(|line| format!("{line}\n{line}\n"))
-        .collect();
+    // After the first line the other one is a line behind.
+    let lines: Vec<&str> = one.lines().collect();
+    let mut both = format!("{}\n{}\n{}\n", lines[0], lines[0], lines[1]);
+    for pair in lines[1..].windows(2) {
+        both.push_str(&format!("{}\n{}\n", pair[1], pair[0]));
+    }
     let all = read(both);
     assert!(all.lost.has(Lost::IDS), "{:?}", all.remarks);
     // A client that starts again because nobody answers is one at a time.
@@ -635,4 +637,74 @@ fn prose_about_frames_is_none() {
         logged(["->", "<-"], "")
     );
     assert_eq!(read(text).frames.len(), 14);
+}
+
+/// The same lines, each so often in a row.
+fn repeated(text: &str, times: usize) -> String {
+    let lines = text.lines();
+    lines
+        .flat_map(|line| std::iter::repeat_n(line, times))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Frames in a log of two handlers stand there once, and what was sent twice twice.
+#[test]
+fn frames_that_a_logger_wrote_twice_were_sent_once() {
+    for name in LINES {
+        let text = text_of(name);
+        // A frame over several lines comes again as a whole, and YAML is written by no logger.
+        if ["mcp-snoop-real.log"].contains(&name) {
+            continue;
+        }
+        let once = read(&text);
+        for (times, said) in [(2, "twice"), (3, "3 times")] {
+            let all = read(repeated(&text, times));
+            assert_eq!(all.texts(), once.texts(), "{name}");
+            let copies = format!("copies: every frame stands {said} in a row");
+            let guessed = all
+                .guessed
+                .iter()
+                .filter(|guess| guess.starts_with(&copies));
+            assert_eq!(guessed.count(), 1, "{name}: {:?}", all.guessed);
+            let beside = |all: &All| {
+                let lost = all.lost;
+                (lost, is_parted(all))
+            };
+            assert_eq!(beside(&all), beside(&once), "{name}");
+        }
+    }
+    // Two handlers write lines of their own.
+    let lines = garden().into_iter().zip(10..);
+    let line = |((role, text), second): ((Role, String), u32)| {
+        let word = ["-->", "<--"][usize::from(role == Role::Server)];
+        format!(
+            "2026-03-04 09:15:{second}.123 - mcp - DEBUG - {word} {text}\nDEBUG:mcp:{word} {text}\n"
+        )
+    };
+    let twice: String = lines.map(line).collect();
+    assert_eq!(read(&twice).counts(), [6, 7]);
+    assert!(read(&twice).guessed[1].starts_with("copies: "));
+}
+
+#[test]
+fn what_was_sent_twice_stands_there_twice() {
+    let text = text_of("arrow-text.log");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(7, lines[7]);
+    let single = lines.join("\n");
+    let all = read(&single);
+    assert_eq!(all.frames.len(), 14);
+    assert!(!all.guessed.iter().any(|guess| guess.starts_with("copies")));
+    // So it does in a log of two handlers.
+    assert_eq!(read(repeated(&single, 2)).texts(), all.texts());
+    // A few frames that come again are a client's that asks again.
+    let again = repeated(&text.lines().take(2).collect::<Vec<_>>().join("\n"), 2);
+    assert_eq!(read(again).frames.len(), 4);
+    // In a gateway's log each frame comes and goes.
+    let through: String = garden()
+        .into_iter()
+        .map(|(_, text)| format!("<-- {text}\n--> {text}\n"))
+        .collect();
+    assert_eq!(read(through).frames.len(), 26);
 }

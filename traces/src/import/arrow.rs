@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::copies;
 use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, last_mark};
 use super::sender::only_sender;
@@ -247,7 +248,10 @@ impl Beginning {
                 return Err((*number, message));
             }
         }
-        if servers.len() < 2 {
+        let told = frames.iter().map(|(_, text, marked)| (marked.mark, *text));
+        // Handlers of one logger name the same things, each in its own way.
+        let are_handlers = || are_alike(&servers) && copies::in_a_row(told) > 1;
+        if servers.len() < 2 || are_handlers() {
             servers.clear();
         }
         let versioned = frames.iter().filter(|(_, text, _)| has_version(text));
@@ -260,6 +264,7 @@ impl Beginning {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Form {
     standpoint: Standpoint,
     servers: BTreeSet<String>,
@@ -275,6 +280,20 @@ pub(super) struct Form {
     tailed: u64,
     /// Lines without a frame.
     others: u64,
+}
+
+/// Whether each label has the words of the one before it, or that one its.
+fn are_alike(labels: &BTreeSet<String>) -> bool {
+    let words = |label: &String| -> BTreeSet<String> {
+        let words = label.split(|letter: char| !letter.is_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let all: Vec<BTreeSet<String>> = labels.iter().map(words).collect();
+    all.windows(2)
+        .all(|two| two[0].is_subset(&two[1]) || two[1].is_subset(&two[0]))
 }
 
 /// What to do where marks are not understood.
@@ -482,6 +501,8 @@ mod tests {
             "[OUT] ",
             "[09:15:00.123] -> ",
             "DEBUG Sent: ",
+            "DEBUG:mcp.client:--> ",
+            "DEBUG:mcp:Sent: ",
             "mcp.log ==> ",
             "> > -> ",
         ] {

@@ -1,8 +1,9 @@
 //! Logs that are read line by line: what their forms have in common, and what becomes of a log's last line and of frames that
 //! were shortened.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 
+use super::copies;
 use super::entry::{Entries, Entry, Text, Told};
 use super::handshakes::Handshakes;
 use super::quoting::{Quoting, without_colour};
@@ -20,28 +21,37 @@ use crate::scan::Scanner;
 ///
 /// # Errors
 /// The input cannot be read.
-pub(super) fn log<R: Read + 'static, F: Form + 'static>(
+pub(super) fn log<R: Read + 'static, F: Form + Clone + 'static>(
     format: &'static Format,
     mut lines: LineReader<R>,
     form: F,
 ) -> Result<Box<dyn Recording>, ReadError> {
     let head = Head::of(lines.peek(HEAD_BYTES)?);
+    let (line_copies, frame_copies) = copies_in(format, &head, &form);
     let (quoting, limit) = (head.quoting, Limit::of(&head.lines));
     Ok(Box::new(LineLog {
-        format,
-        lines,
-        form,
-        quoting,
-        limit,
-        scanner: Scanner::new(),
-        entries: Entries::new(),
-        handshakes: Handshakes::default(),
-        has_given: false,
-        last_ms: None,
-        passed_over: 0,
-        is_cut: false,
-        is_over: false,
+        line_copies,
+        frame_copies,
+        ..LineLog::new(format, lines, form, quoting, limit)
     }))
+}
+
+/// What stands several times in a log that begins so.
+fn copies_in<F: Form + Clone>(
+    format: &'static Format,
+    head: &Head<'_>,
+    form: &F,
+) -> (copies::Lines, copies::Frames) {
+    let are_all = head.bytes.len() < HEAD_BYTES;
+    let by_line = copies::Lines::of(&head.lines, are_all);
+    if by_line.has_copies() {
+        return (by_line, copies::Frames::default());
+    }
+    let lines = LineReader::new(Cursor::new(head.bytes));
+    let limit = Limit::of(&head.lines);
+    let mut log = LineLog::new(format, lines, form.clone(), head.quoting, limit);
+    let frames = std::iter::from_fn(|| log.next_frame());
+    (by_line, copies::Frames::of(frames, are_all))
 }
 
 /// How one form of log is read, line by line.
@@ -112,6 +122,8 @@ struct LineLog<R, F> {
     limit: Limit,
     scanner: Scanner,
     entries: Entries,
+    line_copies: copies::Lines,
+    frame_copies: copies::Frames,
     handshakes: Handshakes,
     has_given: bool,
     /// When the last line was written that gave nothing and has a time.
@@ -124,6 +136,43 @@ struct LineLog<R, F> {
 }
 
 impl<R: Read, F: Form> LineLog<R, F> {
+    fn new(
+        format: &'static Format,
+        lines: LineReader<R>,
+        form: F,
+        quoting: Quoting,
+        limit: Limit,
+    ) -> LineLog<R, F> {
+        LineLog {
+            format,
+            lines,
+            form,
+            quoting,
+            limit,
+            scanner: Scanner::new(),
+            entries: Entries::new(),
+            line_copies: copies::Lines::default(),
+            frame_copies: copies::Frames::default(),
+            handshakes: Handshakes::default(),
+            has_given: false,
+            last_ms: None,
+            passed_over: 0,
+            is_cut: false,
+            is_over: false,
+        }
+    }
+
+    /// The next frame that can be read.
+    fn next_frame(&mut self) -> Option<copies::Seen> {
+        loop {
+            let entry = self.next().ok()??;
+            let seen = copies::Seen::of(&entry, self.lines.last(), self.form.kept());
+            if seen.is_some() {
+                return seen;
+            }
+        }
+    }
+
     /// The next entry: of the line at hand, or of one that follows.
     fn next(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
@@ -150,6 +199,9 @@ impl<R: Read, F: Form> LineLog<R, F> {
                 bytes: without_colour(&line.bytes[skip..]),
                 ..line
             };
+            if self.line_copies.is_copy(bare.bytes) {
+                continue;
+            }
             match self.form.line(&bare, &mut self.entries) {
                 Ok(()) => {}
                 // Whoever wrote it was stopped, or has not gone on yet.
@@ -174,6 +226,9 @@ impl<R: Read, F: Form> LineLog<R, F> {
             if self.is_cut {
                 self.entries.clear();
             }
+            let are_copies =
+                self.frame_copies
+                    .leave_out(&mut self.entries, line.bytes, self.form.kept());
             if self.form.is_serial() {
                 self.handshakes.look(
                     &mut self.entries,
@@ -182,7 +237,7 @@ impl<R: Read, F: Form> LineLog<R, F> {
                     &mut self.scanner,
                 );
             }
-            if self.entries.is_empty() && !self.is_cut {
+            if self.entries.is_empty() && !self.is_cut && !are_copies {
                 self.passed_over += 1;
                 let moment = self.form.moment(&line.bytes[skip..]);
                 self.last_ms = moment.or(self.last_ms);
@@ -294,6 +349,7 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
 
     fn guessed(&self) -> Vec<String> {
         let mut guessed = self.form.guessed();
+        guessed.extend(copies::guessed(&self.line_copies, &self.frame_copies));
         guessed.extend(self.handshakes.guessed());
         guessed
     }

@@ -99,8 +99,8 @@ pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
     let text = plain(text);
     let body = text.trim_end_matches([':', ' ', '|']);
     // Every letter stands where it stood.
-    let small = body.to_ascii_lowercase();
-    if let Some(mark) = mark_of(&small) {
+    let small_body = body.to_ascii_lowercase();
+    if let Some(mark) = mark_of(&small_body) {
         return Some((mark, String::new()));
     }
     if let Some(named) = named(body) {
@@ -108,13 +108,13 @@ pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
     }
     if body.ends_with(']')
         && let Some(open) = body.rfind('[')
-        && let Some(mark) = mark_of(&small[open..])
+        && let Some(mark) = mark_of(&small_body[open..])
     {
         return Some((mark, label(&body[..open])));
     }
     // The more words tell it together, the more they tell.
     let words: Vec<&str> = body.split_whitespace().collect();
-    let small: Vec<&str> = small.split_whitespace().collect();
+    let small: Vec<&str> = small_body.split_whitespace().collect();
     (1..=words.len().min(4))
         .rev()
         .find_map(|count| {
@@ -127,6 +127,12 @@ pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
             let (name, before) = words.split_last()?;
             let mark = arrow(before.last()?)?;
             Some((mark, label(name)))
+        })
+        .or_else(|| {
+            // `DEBUG:mcp:sent`, as Python writes it.
+            let at = body.rfind(':')?;
+            let mark = mark_of(&small_body[at..])?;
+            Some((mark, label(&body[..at])))
         })
 }
 

@@ -164,6 +164,7 @@ fn direction(found: &Captures<'_>) -> Option<Mark> {
     }
 }
 
+#[derive(Clone)]
 struct Form {
     standpoint: Standpoint,
     scanner: Scanner,
