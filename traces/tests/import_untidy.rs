@@ -706,5 +706,9 @@ fn what_was_sent_twice_stands_there_twice() {
         .into_iter()
         .map(|(_, text)| format!("<-- {text}\n--> {text}\n"))
         .collect();
-    assert_eq!(read(through).frames.len(), 26);
+    let error = refusal(through.as_bytes());
+    assert!(
+        error.contains("as it came and as it went on") && error.contains("--pattern"),
+        "{error}"
+    );
 }

@@ -248,7 +248,15 @@ impl Beginning {
                 return Err((*number, message));
             }
         }
-        let told = frames.iter().map(|(_, text, marked)| (marked.mark, *text));
+        let texts = frames.iter().map(|(_, text, _)| *text);
+        let told = texts
+            .clone()
+            .zip(frames.iter().map(|(.., marked)| marked.mark));
+        let passes = copies::in_a_row(texts) > 1 && copies::in_a_row(told.clone()) == 1;
+        if let (true, Some((number, ..))) = (passes, frames.first()) {
+            let message = "each frame stands here as it came and as it went on, and what stands before it does not tell who sent it";
+            return Err((*number, message.to_owned()));
+        }
         // Handlers of one logger name the same things, each in its own way.
         let are_handlers = || are_alike(&servers) && copies::in_a_row(told) > 1;
         if servers.len() < 2 || are_handlers() {

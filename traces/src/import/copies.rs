@@ -105,7 +105,7 @@ impl Lines {
             return false;
         }
         self.nth += 1;
-        self.nth % self.copies != 0 && may_tell_frame(line)
+        !self.nth.is_multiple_of(self.copies) && may_tell_frame(line)
     }
 }
 
@@ -178,7 +178,7 @@ impl Frames {
             let is_alike = self.last.as_ref().is_some_and(|last| last.is_like(&seen));
             self.nth = if is_alike { self.nth + 1 } else { 0 };
             self.last = Some(seen);
-            self.nth % self.copies == 0
+            self.nth.is_multiple_of(self.copies)
         });
         entries.len() < before
     }
