@@ -282,6 +282,38 @@ fn findings_are_shown_in_a_log_that_looked_otherwise_at_first() {
     assert!(seen.contains("\"jsonrpc\":\"3.0\",\"id\":77"), "{seen}");
 }
 
+/// Where there are several sessions, whoever follows a log wants to know which.
+#[cfg(unix)]
+#[test]
+fn findings_of_a_followed_log_name_their_server() {
+    let folder = folder();
+    let say = |name: &str, line: &str| {
+        let captured: Value = serde_json::from_str(line).expect("JSON");
+        let side = if captured["dir"] == "c2s" {
+            "client"
+        } else {
+            "server"
+        };
+        let raw = captured["raw"].as_str().expect("a frame");
+        format!("2026-03-04T09:15:00.000Z [{name}] [info] Message from {side}: {raw}\n")
+    };
+    let one = format!(
+        "{}{}",
+        handshake(),
+        captured("s2c", r#"{"jsonrpc":"2.0","id":"x","result":{}}"#)
+    );
+    let both: String = one
+        .lines()
+        .map(|line| say("garden", line) + &say("weather", line))
+        .collect();
+    write(folder.path(), "mcp.log", both);
+    let mut child = follow(folder.path(), &["mcp.log"]);
+    let seen = wait_for(&folder.path().join("out"), "the server   weather   frame");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    assert!(seen.contains("the server   garden   frame"), "{seen}");
+}
+
 /// It would be waited for what never comes.
 #[test]
 fn what_is_judged_as_a_whole_is_not_followed() {

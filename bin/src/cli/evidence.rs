@@ -43,8 +43,8 @@ pub(crate) enum Source<'a> {
 
 impl Source<'_> {
     /// The log from its beginning, of which the limit says how far it is read at first.
-    fn reopen_within(&self) -> io::Result<(Box<dyn Read>, Rc<Cell<u64>>)> {
-        let limit = Rc::new(Cell::new(match self {
+    fn reopen_within(&self) -> io::Result<(Within<Box<dyn Read>>, Limit)> {
+        let limit = Limit::new(Cell::new(match self {
             Source::Followed(_, told_bytes) => *told_bytes,
             _ => u64::MAX,
         }));
@@ -53,7 +53,7 @@ impl Source<'_> {
             limit: limit.clone(),
             position: 0,
         };
-        Ok((Box::new(input), limit))
+        Ok((input, limit))
     }
 
     /// The log from its beginning.
@@ -75,10 +75,13 @@ impl Source<'_> {
     }
 }
 
-/// A reader whose end is where the limit is for the time being.
+/// So many bytes are read for the time being.
+type Limit = Rc<Cell<u64>>;
+
+/// A reader whose end is where the limit is.
 struct Within<R> {
     input: R,
-    limit: Rc<Cell<u64>>,
+    limit: Limit,
     position: u64,
 }
 

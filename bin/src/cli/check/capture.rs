@@ -214,14 +214,16 @@ impl<'a> Sessions<'a> {
     fn fresh(&mut self) -> Vec<FindingReport> {
         let mut all = std::mem::take(&mut self.fresh);
         let mut observers = std::mem::take(&mut self.observers);
-        for watched in observers.values_mut() {
-            all.extend(self.fresh_of(watched));
+        let is_alone = observers.len() + self.done.report.sessions.len() < 2;
+        for (name, watched) in &mut observers {
+            all.extend(self.fresh_of(Some(name).filter(|_| !is_alone), watched));
         }
         self.observers = observers;
         all
     }
 
-    fn fresh_of(&self, watched: &mut Watched) -> Vec<FindingReport> {
+    /// What was found in that session, which is named where there are others.
+    fn fresh_of(&self, named: Option<&Name>, watched: &mut Watched) -> Vec<FindingReport> {
         let observer = &watched.observer;
         let mut findings = observer.findings()[watched.told..].to_vec();
         watched.told = observer.findings().len();
@@ -231,7 +233,11 @@ impl<'a> Sessions<'a> {
         choice.weigh(&mut findings);
         findings.retain(|finding| choice.shows(finding));
         let line_of = |frame| self.lines.of(frame);
-        let report = |finding| report_of(finding, &both_parties(), line_of, revision);
+        let server = named.and_then(|name| name.as_given().or_else(|| watched.account.server()));
+        let report = |finding| FindingReport {
+            server: server.clone(),
+            ..report_of(finding, &both_parties(), line_of, revision)
+        };
         findings.iter().map(report).collect()
     }
 
@@ -417,7 +423,8 @@ impl<'a> Sessions<'a> {
     /// A session is over: keeps what came of it.
     fn close(&mut self, name: &Name, mut watched: Watched) {
         if self.clock.is_some() {
-            let fresh = self.fresh_of(&mut watched);
+            let is_alone = self.observers.is_empty() && self.done.report.sessions.is_empty();
+            let fresh = self.fresh_of(Some(name).filter(|_| !is_alone), &mut watched);
             self.fresh.extend(fresh);
         }
         let Watched {
