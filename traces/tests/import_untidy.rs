@@ -712,3 +712,37 @@ fn what_was_sent_twice_stands_there_twice() {
         "{error}"
     );
 }
+
+#[test]
+fn times_are_read_as_loggers_write_them() {
+    let at = |stamp: &str, last: &str| {
+        let frames = garden().into_iter().enumerate();
+        let line = |(at, (role, text)): (usize, (Role, String))| {
+            let word = ["-->", "<--"][usize::from(role == Role::Server)];
+            format!("{} {word} {text}\n", if at < 12 { stamp } else { last })
+        };
+        read(frames.map(line).collect::<String>())
+    };
+    for (stamp, last) in [
+        (
+            "Wed, 04 Mar 2026 09:15:00 +0000",
+            "Wed, 04 Mar 2026 09:15:07 +0000",
+        ),
+        (
+            "[04/Mar/2026:09:15:00 +0000]",
+            "[04/Mar/2026:09:15:07 +0000]",
+        ),
+        ("3/4/2026, 9:15:00 AM", "3/4/2026, 9:15:07 AM"),
+    ] {
+        let all = at(stamp, last);
+        assert_eq!((all.frames.len(), all.lost.has(Lost::TIME)), (13, false));
+        let went = all.frames[12].t_ms.zip(all.frames[0].t_ms);
+        assert_eq!(went.map(|(last, first)| last - first), Some(7_000));
+    }
+    // How many days are between these depends on where it was written.
+    let all = at("3/4/2026, 9:15:00 AM", "4/4/2026, 9:15:07 AM");
+    assert_eq!(
+        (all.frames[12].t_ms, all.lost.has(Lost::TIME)),
+        (None, true)
+    );
+}

@@ -7,7 +7,7 @@ use super::copies;
 use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, last_mark};
 use super::sender::only_sender;
-use super::time::{DayClock, clock, month_day, since_1970, stamp};
+use super::time::{Clocks, Time};
 use super::{Head, Kind, Lost, Reading};
 use crate::classify::classify;
 use crate::event::Role;
@@ -48,27 +48,6 @@ struct Marked {
     at: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Time {
-    None,
-    Point(u64),
-    OfDay(i64),
-}
-
-/// The point in time or the time of day that the text begins with, and how long it is.
-pub(super) fn time_of(text: &[u8]) -> (Time, usize) {
-    if let Some(stamp) = stamp(text) {
-        return (Time::Point(stamp.ms), stamp.length);
-    }
-    if let Some((ms, length)) = clock(text, 0) {
-        return (Time::OfDay(ms), length);
-    }
-    if let Some((ms, length)) = month_day(text) {
-        return (Time::Point(ms), length);
-    }
-    since_1970(text).map_or((Time::None, 0), |(ms, length)| (Time::Point(ms), length))
-}
-
 /// A mark stands so near to the beginning of its line.
 const PREFIX_BYTES_MAX: usize = 160;
 
@@ -83,7 +62,7 @@ fn marked(line: &[u8]) -> Option<Marked> {
         return None;
     }
     let open = usize::from(prefix.first() == Some(&b'['));
-    let (time, length) = time_of(&prefix[open..]);
+    let (time, length) = Time::of(&prefix[open..]);
     let rest = match time {
         Time::None => prefix,
         _ => &prefix[open + length..],
@@ -277,7 +256,7 @@ pub(super) struct Form {
     standpoint: Standpoint,
     servers: BTreeSet<String>,
     labels: BTreeSet<String>,
-    clock: DayClock,
+    clocks: Clocks,
     scanner: Scanner,
     is_guessed: bool,
     untimed: bool,
@@ -324,7 +303,7 @@ impl Form {
             standpoint,
             servers,
             labels,
-            clock: DayClock::default(),
+            clocks: Clocks::default(),
             scanner: Scanner::new(),
             is_guessed: false,
             untimed: false,
@@ -351,11 +330,7 @@ impl super::Form for Form {
             self.others += 1;
             return Ok(());
         };
-        let t_ms = match marked.time {
-            Time::None => None,
-            Time::Point(ms) => Some(ms),
-            Time::OfDay(ms) => Some(self.clock.at(ms)),
-        };
+        let t_ms = self.clocks.at(marked.time);
         self.frames += 1;
         self.untimed |= t_ms.is_none();
         self.is_guessed |= !matches!(marked.mark, Mark::From(_));
