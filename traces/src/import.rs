@@ -13,6 +13,7 @@ mod bare;
 mod claude_code;
 mod claude_desktop;
 mod copies;
+mod disorder;
 mod entry;
 mod exchange;
 mod handshakes;

@@ -746,3 +746,40 @@ fn times_are_read_as_loggers_write_them() {
         (None, true)
     );
 }
+
+#[test]
+fn lines_that_are_not_in_the_order_of_their_times_are_uncertain() {
+    let text = logged(["-->", "<--"], "");
+    let lines: Vec<&str> = text.lines().collect();
+    let of = |word: &'static str| {
+        lines
+            .iter()
+            .copied()
+            .filter(move |line| line.contains(word))
+    };
+    let newest_first: Vec<&str> = lines.iter().rev().copied().collect();
+    let from_buffers: Vec<&str> = of("-->").chain(of("<--")).collect();
+    let mut late = lines.clone();
+    late.swap(4, 7);
+    for lines in [newest_first, from_buffers, late] {
+        let all = read(lines.join("\n"));
+        assert!(all.lost.has(Lost::ORDER | Lost::FRAMES), "{lines:?}");
+        let said = all
+            .remarks
+            .iter()
+            .filter(|remark| remark.contains("the order of their times"));
+        assert_eq!(said.count(), 1);
+    }
+    let is_in_order = |text: &str| {
+        let all = read(text);
+        assert!(!all.lost.has(Lost::ORDER), "{:?}", all.remarks);
+        assert_eq!(all.remarks, [""; 0]);
+    };
+    is_in_order(&text);
+    // Some milliseconds are nothing, and neither is a clock that was set.
+    let at = |nth: usize, ms: &str| text.replace(&format!(":{}.000Z", nth + 10), ms);
+    is_in_order(&at(6, ":15.995Z"));
+    is_in_order(&at(6, ":14.000Z"));
+    // Another connection has times of its own.
+    is_in_order(&format!("{}{text}", text.replace("T09:15", "T10:15")));
+}

@@ -4,6 +4,7 @@
 use std::io::{Cursor, Read};
 
 use super::copies;
+use super::disorder::Disorder;
 use super::entry::{Entries, Entry, Text, Told};
 use super::handshakes::Handshakes;
 use super::quoting::{Quoting, without_colour};
@@ -125,6 +126,7 @@ struct LineLog<R, F> {
     line_copies: copies::Lines,
     frame_copies: copies::Frames,
     handshakes: Handshakes,
+    disorder: Disorder,
     has_given: bool,
     /// When the last line was written that gave nothing and has a time.
     last_ms: Option<u64>,
@@ -154,6 +156,7 @@ impl<R: Read, F: Form> LineLog<R, F> {
             line_copies: copies::Lines::default(),
             frame_copies: copies::Frames::default(),
             handshakes: Handshakes::default(),
+            disorder: Disorder::default(),
             has_given: false,
             last_ms: None,
             passed_over: 0,
@@ -237,6 +240,7 @@ impl<R: Read, F: Form> LineLog<R, F> {
                     &mut self.scanner,
                 );
             }
+            self.disorder.look(&self.entries);
             if self.entries.is_empty() && !self.is_cut && !are_copies {
                 self.passed_over += 1;
                 let moment = self.form.moment(&line.bytes[skip..]);
@@ -344,7 +348,7 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     }
 
     fn lost(&self) -> Lost {
-        self.format.lost | self.form.lost() | self.handshakes.lost()
+        self.format.lost | self.form.lost() | self.handshakes.lost() | self.disorder.lost()
     }
 
     fn guessed(&self) -> Vec<String> {
@@ -364,6 +368,7 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.form.remarks();
         remarks.extend(self.handshakes.remark());
+        remarks.extend(self.disorder.remark());
         remarks
     }
 }
