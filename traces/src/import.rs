@@ -100,6 +100,7 @@ enum Kind {
 
 /// All of them, in the order in which they are looked for.
 pub const FORMATS: &[Format] = &[
+    refused::MARKDOWN,
     claude_desktop::FORMAT,
     vscode::FORMAT,
     vscode::FORMAT_OF_STATES,

@@ -783,3 +783,24 @@ fn lines_that_are_not_in_the_order_of_their_times_are_uncertain() {
     // Another connection has times of its own.
     is_in_order(&format!("{}{text}", text.replace("T09:15", "T10:15")));
 }
+
+#[test]
+fn prose_that_quotes_logs_is_none() {
+    let frame = |words: &str| {
+        format!(
+            "2026-03-04T09:15:00.000Z [garden] [info] Message from {words} {{ metadata: undefined }}\n"
+        )
+    };
+    let asked = frame(r#"client: {"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#);
+    let answer = frame(r#"server: {"jsonrpc":"2.0","id":0,"result":{}}"#);
+    let notes = format!(
+        "# What logs look like\n\nThe first has\na time and\na name:\n\n```\n{asked}{answer}```\n"
+    );
+    let error = refusal(notes.as_bytes());
+    assert!(error.contains("quotes lines of them"), "{error}");
+    // A report with all of a session in it can be judged, and so can a log whose server writes titles.
+    let report = format!("# It hangs\n\n```\n{}```\n", text_of("claude-desktop.log"));
+    assert_eq!(read(report).frames.len(), 13);
+    let titled = format!("{asked}# Garden\nopening\nready\n{answer}");
+    assert_eq!(read(titled).frames.len(), 2);
+}

@@ -186,9 +186,11 @@ impl<R: Read> Side<R> {
             return true;
         }
         let first = start(&line);
+        let is_cut_in_time = !line.has_eol && self.stamps.stop_inside(&line.bytes[first..]);
         let (time, begin) = self.stamps.read(&line.bytes[first..]);
+        let text = &line.bytes[first + begin..];
         // Whoever wrote it was stopped, or the file was copied meanwhile.
-        if !line.has_eol && stops_inside(&line.bytes[first + begin..], scanner) {
+        if is_cut_in_time || !line.has_eol && stops_inside(text, scanner) {
             self.cut_at = Some(line.number);
             self.is_over = true;
             return false;

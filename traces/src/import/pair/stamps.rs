@@ -47,6 +47,8 @@ enum Style {
 #[derive(Debug, Default)]
 pub(super) struct Stamps {
     style: Option<Style>,
+    /// How far the last one went.
+    length: usize,
     day: DayClock,
     year: Years,
     /// The first one was next to nothing: the times count from the beginning of the file.
@@ -150,6 +152,7 @@ impl Stamps {
             scale,
             is_coarse,
         } = told;
+        self.length = begin;
         let is_of_file = *self.is_of_file.get_or_insert(ms < MINUTE_MS);
         let (ms, scale) = match scale {
             Scale::Day => {
@@ -167,6 +170,15 @@ impl Stamps {
             is_coarse,
         };
         ((!is_counter).then_some(time), begin)
+    }
+
+    /// Whether a line without an end stops in its time, or behind it: all lines have one.
+    pub(super) fn stop_inside(&self, line: &[u8]) -> bool {
+        let is_of_time = |byte: &u8| byte.is_ascii_alphanumeric() || b"-:./,+[] ".contains(byte);
+        self.style.is_some_and(|style| match told(style, line) {
+            Some((_, begin)) => line[begin..].trim_ascii().is_empty(),
+            None => line.len() < self.length && line.iter().all(is_of_time),
+        })
     }
 
     /// Whether they are times of day.
