@@ -248,6 +248,13 @@ fn several(count: u64, one: &str, many: &str) -> String {
     }
 }
 
+/// Frames that cannot be read because they are not written as JSON on one line.
+const LAID_OUT: &str = "over several lines or as JavaScript objects";
+
+/// What to do where frames are written so.
+const COMPACT: &str =
+    "have each written as JSON on one line, as JSON.stringify(frame) and json.dumps(frame) do";
+
 /// Lines that tell nothing.
 fn passed_over(count: u64) -> String {
     match count {

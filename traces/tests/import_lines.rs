@@ -421,7 +421,7 @@ fn supergateway_says_what_it_could_not_write() {
     assert!(all.lost.has(Lost::FRAMES));
     assert_eq!(all.events, [(EventKind::Exit, Some(Role::Server), Some(1))]);
     assert!(
-        all.remarks[0].starts_with("2 frames are written as JavaScript"),
+        all.remarks[0].starts_with("2 frames are written over several lines or as JavaScript"),
         "{:?}",
         all.remarks
     );

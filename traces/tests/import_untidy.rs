@@ -3,6 +3,7 @@
 use mcpsim_traces::capture::EventKind;
 use mcpsim_traces::event::Role;
 use mcpsim_traces::lost::Lost;
+use mcpsim_traces::sniff::Log;
 
 mod logs_read;
 
@@ -803,4 +804,53 @@ fn prose_that_quotes_logs_is_none() {
     assert_eq!(read(report).frames.len(), 13);
     let titled = format!("{asked}# Garden\nopening\nready\n{answer}");
     assert_eq!(read(titled).frames.len(), 2);
+}
+
+/// The same log with its frames over several lines, where they are meant.
+fn laid_out(text: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    let line = |line: &str| match line.find("{\"jsonrpc") {
+        Some(at) if is_meant(line) => {
+            let frame: serde_json::Value = serde_json::from_str(&line[at..]).expect("a frame");
+            let frame = serde_json::to_string_pretty(&frame).expect("text");
+            format!("{}{frame}\n", &line[..at])
+        }
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn frames_over_several_lines_are_told_and_not_misjudged() {
+    for name in [
+        "arrow-text.log",
+        "mcp-server-logger.log",
+        "supergateway.log",
+    ] {
+        let text = text_of(name);
+        let wide = laid_out(&text, |_| true);
+        let shown = wide.replace("\"jsonrpc\": \"2.0\"", "jsonrpc: '2.0'");
+        for text in [wide, shown] {
+            let error = match Log::open(std::io::Cursor::new(text.clone())) {
+                Ok(Log::Import(recording)) => All::of(recording).errors.join(", "),
+                Ok(other) => panic!("read as {}", other.format()),
+                Err(error) => error.to_string(),
+            };
+            assert!(error.contains("JSON on one line"), "{name}: {error}");
+        }
+    }
+    // Where one side's are written so, nobody owes what they say.
+    let text = laid_out(&text_of("arrow-text.log"), |line| line.contains("<--"));
+    let all = read(text);
+    assert_eq!((all.counts(), all.lost.has(Lost::FRAMES)), ([6, 0], true));
+    assert!(
+        all.remarks[0].starts_with("7 frames are written over several lines"),
+        "{:?}",
+        all.remarks
+    );
+    // Code in a log is no frame.
+    let text = format!(
+        "{}INFO retry -> {{\n  wait: 3\n}}\n",
+        logged(["->", "<-"], "")
+    );
+    assert!(!read(text).lost.has(Lost::FRAMES));
 }

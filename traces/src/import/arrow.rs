@@ -8,7 +8,7 @@ use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, last_mark};
 use super::sender::only_sender;
 use super::time::{Clocks, Time};
-use super::{Head, Kind, Lost, Reading};
+use super::{COMPACT, Head, Kind, LAID_OUT, Lost, Reading};
 use crate::classify::classify;
 use crate::event::Role;
 use crate::file::json::Wrong;
@@ -24,12 +24,46 @@ pub(super) const FORMAT: super::Format = super::Format {
     lost: Lost::LINES,
     hint: "where it is read wrongly, say with --pattern how its lines look",
     is_read: true,
-    recognises: |head| head.any(has_frame),
+    recognises: |head| {
+        head.any(has_frame) || head.lines.windows(2).any(|two| is_laid_out(two[0], two[1]))
+    },
     kind: Kind::Arrow,
 };
 
 fn has_frame(line: &[u8]) -> bool {
     marked(line).is_some_and(|marked| has_version(&line[marked.at..]))
+}
+
+/// Whether a frame begins in the one line that goes on in the other, or is no JSON.
+fn is_laid_out(line: &[u8], next: &[u8]) -> bool {
+    let opened = marked(line).map(|marked| line[marked.at..].trim_ascii());
+    opened.is_some_and(|text| is_opened(text) && goes_on(next) || is_object(text))
+}
+
+/// Whether nothing but the beginning of an object stands there.
+fn is_opened(text: &[u8]) -> bool {
+    matches!(text, b"{" | b"[")
+}
+
+/// Whether a line goes on with a member of a frame, in JSON or as JavaScript shows it.
+fn goes_on(line: &[u8]) -> bool {
+    let members: [&[u8]; 6] = [b"jsonrpc", b"id", b"method", b"params", b"result", b"error"];
+    let text = line.trim_ascii_start();
+    let text = text
+        .strip_prefix(b"{")
+        .map_or(text, <[u8]>::trim_ascii_start);
+    let name = text.strip_prefix(b"\"").unwrap_or(text);
+    members.iter().any(|member| {
+        let behind = name.strip_prefix(*member);
+        let behind = behind.map(|rest| rest.strip_prefix(b"\"").unwrap_or(rest));
+        behind.is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"))
+    })
+}
+
+/// Whether it is a frame as JavaScript shows it: names stand there without quotes.
+fn is_object(text: &[u8]) -> bool {
+    let inside = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.starts_with(b"jsonrpc:"))
 }
 
 /// Whether a log that begins so has shown a frame.
@@ -265,6 +299,10 @@ pub(super) struct Form {
     unmarked: u64,
     /// Frames with something of the logger's behind them.
     tailed: u64,
+    /// The line before may have begun a frame over several lines.
+    is_open: bool,
+    /// Frames that are not written as JSON on one line.
+    laid_out: u64,
     /// Lines without a frame.
     others: u64,
 }
@@ -310,6 +348,8 @@ impl Form {
             frames: 0,
             unmarked: 0,
             tailed: 0,
+            is_open: false,
+            laid_out: 0,
             others: 0,
         })
     }
@@ -325,6 +365,12 @@ impl super::Form for Form {
         };
         let marked = marked(line.bytes);
         let is_marked = marked.is_some();
+        let text = marked
+            .as_ref()
+            .map(|marked| line.bytes[marked.at..].trim_ascii());
+        let goes_on = std::mem::replace(&mut self.is_open, text.is_some_and(is_opened));
+        let is_shown = goes_on && self::goes_on(line.bytes) || text.is_some_and(is_object);
+        self.laid_out += u64::from(is_shown);
         let Some(marked) = marked.filter(is_one) else {
             self.unmarked += u64::from(!is_marked && has_plain_frame(line.bytes));
             self.others += 1;
@@ -351,10 +397,20 @@ impl super::Form for Form {
             lost |= Lost::TIME;
         }
         // A few are quoted by messages about them.
-        if self.unmarked > self.frames / 4 {
+        if self.unmarked > self.frames / 4 || self.laid_out > 0 {
             lost |= Lost::FRAMES;
         }
         lost
+    }
+
+    fn end(&mut self, _out: &mut Entries) -> Reading<()> {
+        match self.frames == 0 && self.laid_out > 0 {
+            true => Err(Wrong::new(
+                0,
+                format!("the frames are written {LAID_OUT}, which cannot be read: {COMPACT}"),
+            )),
+            false => Ok(()),
+        }
     }
 
     fn guessed(&self) -> Vec<String> {
@@ -374,6 +430,12 @@ impl super::Form for Form {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = vec![];
         remarks.extend(left_out(self.tailed));
+        if self.laid_out > 0 {
+            remarks.push(format!(
+                "{} written {LAID_OUT} and cannot be read: {COMPACT}",
+                super::several(self.laid_out, "frame is", "frames are")
+            ));
+        }
         if self.unmarked > 0 {
             remarks.push(format!(
                 "{} nothing known before it that tells who sent it, and was passed over",

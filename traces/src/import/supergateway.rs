@@ -2,9 +2,10 @@
 //! objects as JavaScript shows them instead of JSON: those are lost.
 
 use super::entry::{Entries, Entry, Text, Told};
-use super::{Kind, Lost, Reading, several, starts_initialize};
+use super::{COMPACT, Kind, LAID_OUT, Lost, Reading, several, starts_initialize};
 use crate::capture::EventKind;
 use crate::event::Role;
+use crate::file::json::Wrong;
 use crate::lines::Line;
 use crate::scan::Scanner;
 
@@ -45,6 +46,7 @@ pub(super) struct Form {
     scanner: Scanner,
     /// Frames that are no JSON.
     shown: u64,
+    has_frames: bool,
     /// How often a session began.
     begun: u64,
 }
@@ -78,9 +80,20 @@ impl super::Form for Form {
             self.shown += 1;
             return Ok(());
         }
+        self.has_frames = true;
         self.begun += u64::from(role == Role::Client && starts_initialize(text));
         out.push_back(Entry::frame(role, None, Text::Here(at..at + text.len())));
         Ok(())
+    }
+
+    fn end(&mut self, _out: &mut Entries) -> Reading<()> {
+        match self.shown > 0 && !self.has_frames {
+            true => Err(Wrong::new(
+                0,
+                format!("the frames are written {LAID_OUT}, which cannot be read: {COMPACT}"),
+            )),
+            false => Ok(()),
+        }
     }
 
     fn lost(&self) -> Lost {
@@ -98,7 +111,7 @@ impl super::Form for Form {
         let mut remarks = vec![];
         if self.shown > 0 {
             remarks.push(format!(
-                "{} written as JavaScript objects, not as JSON, and cannot be read",
+                "{} written {LAID_OUT} and cannot be read",
                 several(self.shown, "frame is", "frames are")
             ));
         }
