@@ -271,6 +271,94 @@ fn clients_without_ids_are_not_accused_of_each_other() {
     }
 }
 
+/// What is right under the one revision and wrong under the other, when nobody can tell which of the two clients sent it.
+#[test]
+fn clients_of_two_revisions_are_not_held_to_each_others() {
+    let log = Log::default();
+    let (one, two) = (log.session("one"), log.session("two"));
+    let nameless = |lines: String| {
+        let mut lines = lines.replace(",\"mcp-session-id\":\"one\"", "");
+        for text in [
+            "\"mcp-session-id\":\"one\",",
+            "\"mcp-session-id\":\"two\",",
+            ",\"mcp-session-id\":\"two\"",
+        ] {
+            lines = lines.replace(text, "");
+        }
+        lines
+    };
+    let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    let pong = |id: u32| json!({"jsonrpc": "2.0", "id": id, "result": {}});
+    let headers = json!({"mcp-protocol-version": "2025-03-26"});
+    let [asks, answers] = log.exchange(
+        json!([ping(8), ping(9)]),
+        headers,
+        200,
+        json!({}),
+        &json!([pong(8), pong(9)]),
+    );
+    let opening = one.opening().concat().replace("2025-11-25", "2025-03-26");
+    let lines = [opening, two.opening().concat(), asks, answers].concat();
+    for vantage in ["between", "server"] {
+        let (found, _) = found(&nameless(lines.clone()), vantage);
+        let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+        assert!(broken.is_empty(), "{vantage}: {broken:?}");
+    }
+}
+
+/// A ping may go out before the answer to initialize has brought the id of the session.
+#[test]
+fn what_is_sent_before_the_id_came_belongs_to_who_waits_for_it() {
+    let log = Log::default();
+    let (one, two) = (log.session("one"), log.session("two"));
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let pong = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    let [asks, pongs] = log.exchange(ping, json!({}), 200, json!({}), &pong);
+    let [opens, welcomes] = two.opening();
+    let [opens_first, welcomes_first] = one.opening();
+    let rest = |one: &Session<'_>| [one.initialized().concat(), one.list(2).concat()].concat();
+    // Of the second while the first is at work; of the first while the second has its id already.
+    let at_work = [
+        one.whole(),
+        opens.clone(),
+        asks.clone(),
+        pongs.clone(),
+        welcomes.clone(),
+        rest(&two),
+    ];
+    let waits = [
+        opens_first.clone(),
+        opens.clone(),
+        welcomes.clone(),
+        rest(&two),
+        two.list(1).concat(),
+        asks.clone(),
+        pongs.clone(),
+        welcomes_first.clone(),
+        rest(&one),
+    ];
+    // Both wait: it may be of either.
+    let both_wait = [opens_first, opens, asks, pongs, welcomes_first, welcomes];
+    let twice = [
+        rest(&one),
+        one.list(1).concat(),
+        rest(&two),
+        two.list(1).concat(),
+    ]
+    .concat();
+    for lines in [
+        at_work.concat(),
+        waits.concat(),
+        both_wait.concat() + &twice,
+    ] {
+        for vantage in ["between", "server"] {
+            let (found, _) = found(&lines, vantage);
+            let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+            assert!(broken.is_empty(), "{vantage}: {broken:?}");
+        }
+    }
+}
+
 /// Beside a session with an id, a request that needs none may be another client's: both may use one id.
 #[test]
 fn a_request_beside_a_session_is_perhaps_of_another_client() {

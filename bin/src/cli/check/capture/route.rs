@@ -72,8 +72,8 @@ pub(super) struct Routes {
     lanes: Vec<u32>,
     /// Some requests may have gone to another session than they are judged in: nothing tells the clients apart.
     is_blurred: bool,
-    /// How many handshakes began.
-    opened: u32,
+    /// How many handshakes without an id began in each session.
+    opened: BTreeMap<Name, u32>,
 }
 
 impl Routes {
@@ -89,6 +89,7 @@ impl Routes {
 
     /// The server of that session has ended: the next one gives other ids.
     pub(super) fn forget_ids(&mut self, name: &Name) {
+        self.opened.remove(name);
         if let Some(id) = self.id_of.remove(name)
             && self.ids.get(&id) == Some(name)
         {
@@ -192,9 +193,6 @@ impl Sessions<'_> {
         let is_initialize = message.is_some_and(|message| {
             message.kind == Kind::Request && message.method == Method::Initialize
         });
-        if is_initialize && session_id(head).is_none() {
-            self.routes.opened += 1;
-        }
         match session_id(head) {
             Some(id) => {
                 if let Some(name) = self.routes.ids.get(id) {
@@ -213,28 +211,43 @@ impl Sessions<'_> {
                 self.routes.put_id(id, &name);
                 name
             }
-            None if is_initialize => match self.observers.get(&latest) {
-                Some(watched)
-                    if !watched.observer.takes_initialize() && !self.exited.contains(&latest) =>
-                {
-                    let beside = Watched::new(watched.observer.beside());
-                    let name = self.find_another();
-                    self.observers.insert(name.clone(), beside);
-                    self.routes.latest = name.nth;
-                    name
-                }
-                _ => latest,
-            },
+            None if is_initialize => {
+                let name = match self.observers.get(&latest) {
+                    Some(watched)
+                        if !watched.observer.takes_initialize()
+                            && !self.exited.contains(&latest) =>
+                    {
+                        let beside = Watched::new(watched.observer.beside());
+                        let name = self.find_another();
+                        self.observers.insert(name.clone(), beside);
+                        self.routes.latest = name.nth;
+                        name
+                    }
+                    _ => latest,
+                };
+                *self.routes.opened.entry(name.clone()).or_default() += 1;
+                name
+            }
             None => match message.filter(|message| self.shares_out(message)) {
                 Some(request) => self.lane(request, line),
-                None => {
-                    // The client of an earlier session may go on: its requests look like those of this one.
-                    let is_alone = self.routes.opened < 2 || self.has_one_client();
-                    self.routes.is_blurred |= !is_alone && !self.routes.has_id(&latest);
-                    latest
-                }
+                None if self.has_one_client() => latest,
+                None => self.one_without_id().unwrap_or(latest),
             },
         }
+    }
+
+    /// The session that has been given no id, or not yet. Where several clients have none, nothing tells which one goes on.
+    fn one_without_id(&mut self) -> Option<Name> {
+        let routes = &self.routes;
+        let mut waiting = routes
+            .opened
+            .iter()
+            .filter(|(name, _)| !routes.has_id(name));
+        let (first, times) = waiting.next()?;
+        let is_blurred = *times > 1 || waiting.next().is_some();
+        let one = (!is_blurred).then(|| first.clone());
+        self.routes.is_blurred |= is_blurred;
+        one
     }
 
     /// All that is seen goes through one client.
