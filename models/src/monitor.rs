@@ -201,7 +201,8 @@ impl Monitor {
         }
         for place in exited.values().flatten() {
             let end = &ends[*place];
-            end.part.judge_race(&mut self.outside(end.party, end.link));
+            let mut cx = self.outside(end.party, end.link);
+            end.part.judge_race(&mut cx, Verdict::Broken);
         }
         for places in exited.values() {
             let finding = exit_finding(ends, places);

@@ -187,8 +187,8 @@ impl Part {
         }
     }
 
-    /// The party ended by itself: whether that came right after frames that crossed.
-    pub(crate) fn judge_race(&self, cx: &mut Cx<'_>) {
+    /// The party ended by itself: whether that came right after frames that crossed. The verdict is what it is then.
+    pub(crate) fn judge_race(&self, cx: &mut Cx<'_>, verdict: Verdict) {
         if !self.is(flag::LAST_IN_RACE) || self.inn.is_empty() && self.own.is_empty() {
             return;
         }
@@ -197,7 +197,8 @@ impl Part {
             "the {} ended right after a cancel and an answer had crossed; the late one is dropped",
             self.role.as_str()
         );
-        self.broken(cx, &CANCEL_RACE_BROKEN, &[frames.0, frames.1], text);
+        let (rule, frames) = (&CANCEL_RACE_BROKEN, [frames.0, frames.1]);
+        self.case(cx, rule, verdict, None, &frames, None, text);
     }
 
     /// The party cancels a request.
