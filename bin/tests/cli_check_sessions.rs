@@ -501,3 +501,80 @@ fn clients_without_sessions_are_not_taken_for_one() {
     let expected = ["id-unique-in-flight broken client line 2"];
     assert_eq!(&found[..1], expected, "{found:?}");
 }
+
+/// More named sessions than are judged at once: the silent ones give way, and what comes back is not taken for a session that
+/// begins without a handshake.
+#[test]
+fn very_many_named_sessions_give_way_to_each_other() {
+    let mut lines = String::from(
+        "{\"event\":\"open\",\"vantage\":\"between\",\"transport\":\"stdio\",\"whole\":true}\n",
+    );
+    let mut say = |session: u32, dir: &str, frame: Value| {
+        let session = format!("s{session}");
+        let line = json!({"dir": dir, "session": session, "raw": frame.to_string()});
+        lines.push_str(&format!("{line}\n"));
+    };
+    let info = json!({"name": "n", "version": "1"});
+    const COUNT: u32 = 4_200;
+    for session in 0..COUNT {
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        let ask = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let result =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info});
+        say(session, "c2s", ask);
+        say(
+            session,
+            "s2c",
+            json!({"jsonrpc": "2.0", "id": 0, "result": result}),
+        );
+        say(
+            session,
+            "c2s",
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        );
+        say(
+            session,
+            "c2s",
+            json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+        );
+        say(
+            session,
+            "s2c",
+            json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
+        );
+    }
+    // One that gave way goes on; the newest is still known, with the id that it used.
+    for (session, id) in [(3, 2), (COUNT - 1, 1)] {
+        say(
+            session,
+            "c2s",
+            json!({"jsonrpc": "2.0", "id": id, "method": "ping"}),
+        );
+        say(
+            session,
+            "s2c",
+            json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+        );
+    }
+    let here = folder();
+    write(here.path(), "log", &lines);
+    let report = mcpsim(here.path(), &["check", "log", "--format", "json"])
+        .ends(1)
+        .json();
+    let file = &report["files"][0];
+    let rules: Vec<&str> = file["findings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["rule"].as_str().expect("a rule"))
+        .collect();
+    assert_eq!(rules, ["id-reused-by-sender"]);
+    let sessions = file["sessions"].as_array().expect("a list");
+    assert_eq!(sessions.len(), COUNT as usize + 1);
+    assert!(
+        file["remarks"]
+            .to_string()
+            .contains("more than 4096 sessions")
+    );
+}

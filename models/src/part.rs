@@ -29,7 +29,7 @@ mod requests;
 mod tokens;
 
 pub(crate) use flags::{flag, open};
-pub(crate) use requests::{In, Own};
+pub(crate) use requests::{In, Own, Way};
 pub(crate) use tokens::{Series, Tokens};
 
 /// How exactly the party's knowledge is known.
@@ -74,6 +74,8 @@ pub(crate) enum Knows {
 pub(crate) struct Rare {
     /// Ids whose answers are not judged: of ambiguous, malformed or unsplit requests.
     pub(crate) undecided: IdSet,
+    /// Ids of requests that came while more were open than are followed, in either direction.
+    pub(crate) beyond: [IdSet; 2],
     /// Ids in what could not be read: toward the party, and in what it sent. Whether they came to be used
     /// nobody can tell.
     pub(crate) glimpsed: Latest,
@@ -621,6 +623,7 @@ impl Rare {
     fn encode(&self, encoder: &mut Encoder) {
         encoder.word(0x7261_7265 << 32 | u64::from(self.early.bits()));
         self.undecided.encode(encoder);
+        self.beyond.iter().for_each(|ids| ids.encode(encoder));
         self.glimpsed.encode(encoder);
         self.spoilt.encode(encoder);
         self.outside.encode(encoder);

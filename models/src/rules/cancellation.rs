@@ -8,7 +8,7 @@ use mcpsim_traces::message::{Condition, Message, Method, Revision};
 use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::{Cx, bit};
-use crate::part::{In, Knows, Mode, Part, flag, open};
+use crate::part::{In, Knows, Mode, Part, Way, flag, open};
 use crate::rules::ids::is_coerced;
 use crate::rules::stateless::tasks_extension::TASK_CANCEL_METHOD;
 use crate::rules::stateless::utilities::{CANCEL_NOT_ON_HTTP, CANCEL_SERVER_ONLY_LISTEN};
@@ -330,6 +330,13 @@ impl Part {
     /// A cancel that names no open request of its sender.
     fn cancels_other(&mut self, cx: &mut Cx<'_>, id: Key) {
         if self.deep.is_some() && self.cancels_task(cx, id, 0) {
+            return;
+        }
+        let beyond = self
+            .rare
+            .as_ref()
+            .map(|rare| &rare.beyond[Way::Own as usize]);
+        if beyond.is_some_and(|beyond| beyond.has(id) != Used::Never) {
             return;
         }
         match self.issued.has(id) {

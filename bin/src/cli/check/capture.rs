@@ -38,6 +38,9 @@ use crate::traces::scan::Scanner;
 /// Errors beyond this many are counted and not listed.
 const ERRORS_MAX: u64 = 20;
 
+/// So many sessions are judged at once; then those that were silent for longest give way.
+const SESSIONS_MAX: usize = 4096;
+
 /// Is told of findings while the log is still being written.
 pub(crate) type Live<'a> = &'a mut dyn FnMut(Vec<FindingReport>);
 
@@ -141,6 +144,8 @@ struct Sessions<'a> {
     hole: Option<u64>,
     /// Frames seem to be missing, and nobody knows where.
     has_gaps: bool,
+    /// Sessions that were judged to their end to make room may go on.
+    has_let_go: bool,
     /// From there on only one side was recorded.
     alone_from: Option<FrameNo>,
     /// Where the log is still being written: how its time goes.
@@ -187,6 +192,7 @@ impl<'a> Sessions<'a> {
             lost: Lost::NOTHING,
             hole: None,
             has_gaps: false,
+            has_let_go: false,
             alone_from: None,
             clock: None,
             fresh: vec![],
@@ -419,9 +425,12 @@ impl<'a> Sessions<'a> {
         if let Some(message) = message {
             self.begin_again(&session, message);
         }
+        if self.observers.len() >= SESSIONS_MAX && !self.observers.contains_key(&session) {
+            self.let_go();
+        }
         let vantage = self.vantage();
         // Whoever stood at both ends may still have come late; and a session that turns up later began before.
-        let whole = self.opening.whole && session.is_first();
+        let whole = self.opening.whole && session.is_first() && !self.has_let_go;
         self.observers.entry(session).or_insert_with(|| {
             let streams = match line.stream {
                 Some(_) => LinkKind::Http,

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::account::Watched;
-use super::{Sessions, begins, is_stateless};
+use super::{SESSIONS_MAX, Sessions, begins, is_stateless};
 use crate::traces::capture::{CaptureLine, CaptureWhat};
-use crate::traces::event::Role;
+use crate::traces::event::{FrameNo, Role};
 use crate::traces::http::Head;
 use crate::traces::judge::Vantage;
 use crate::traces::message::{Kind, Message, Method};
@@ -312,6 +312,29 @@ impl Sessions<'_> {
             }
         }
         name
+    }
+
+    /// Judges the quarter of the sessions that were silent for longest to their end. What still comes for one of them is judged
+    /// as a recording that begins in the middle.
+    #[cold]
+    pub(super) fn let_go(&mut self) {
+        let silent = self.observers.iter();
+        let mut silent: Vec<(FrameNo, Name)> = silent
+            .map(|(name, watched)| (watched.account.last_frame(), name.clone()))
+            .collect();
+        silent.sort_unstable();
+        let count = silent.len().div_ceil(4);
+        for (_, name) in silent.drain(..count) {
+            if let Some(watched) = self.observers.remove(&name) {
+                self.close(&name, watched);
+            }
+        }
+        if !std::mem::replace(&mut self.has_let_go, true) {
+            self.done.report.remarks.push(format!(
+                "more than {SESSIONS_MAX} sessions go on at once: those that were silent for longest were judged as if they ended; \
+                 what comes for them later is judged as a recording that begins in the middle"
+            ));
+        }
     }
 
     /// After the server's program, or the client's output, has ended, a handshake or a request that speaks for itself goes to another
