@@ -152,15 +152,41 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// A header in the head of a line of a capture: where its name and its value stand, in bytes, quotes and all. Names are looked for in
-/// any case; `None` where there is no such header.
-pub fn header(line: &[u8], name: &str) -> Option<(Range<usize>, Range<usize>)> {
+/// A part of what a line of a capture has of HTTP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HttpPart {
+    /// A header, by its name in lower case.
+    Header(&'static str),
+    /// The method of a request.
+    Method,
+    /// The target of a request.
+    Target,
+    /// The status of an answer.
+    Status,
+    /// The id of a server-sent event.
+    EventId,
+}
+
+/// Where the line has that part: its name and its value, in bytes, quotes and all. Headers are looked for in any case; `None`
+/// where there is no such part.
+pub fn http(line: &[u8], part: HttpPart) -> Option<(Range<usize>, Range<usize>)> {
     let first = beginning(line);
-    let head = member(line, first, |key| key == b"head")?.1;
-    let headers = member(line, head.start, |key| key == b"headers")?.1;
-    member(line, headers.start, |key| {
-        key.eq_ignore_ascii_case(name.as_bytes())
-    })
+    if part == HttpPart::EventId {
+        return member(line, first, |key| key == b"sse_id");
+    }
+    let head = member(line, first, |key| key == b"head")?.1.start;
+    let name: &[u8] = match part {
+        HttpPart::Header(name) => {
+            let headers = member(line, head, |key| key == b"headers")?.1;
+            return member(line, headers.start, |key| {
+                key.eq_ignore_ascii_case(name.as_bytes())
+            });
+        }
+        HttpPart::Method => b"method",
+        HttpPart::Target => b"target",
+        HttpPart::Status | HttpPart::EventId => b"status",
+    };
+    member(line, head, |key| key == name)
 }
 
 /// Who sent what a line of a trace or a capture tells, where it says so.
