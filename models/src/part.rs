@@ -141,6 +141,8 @@ pub struct Part {
     pub(crate) mode: Mode,
     /// How many units that could not be read went to the party and have had no error yet.
     pub(crate) unreadable: u8,
+    /// Some request, of either side, was none of a session. While that is not so, what belongs to a request is the session's.
+    pub(crate) is_mixed: bool,
     pub(crate) revision: Option<Revision>,
     pub(crate) flags: u32,
     /// On a pipe: the party must have received so many of the frames toward it.
@@ -193,6 +195,7 @@ impl Part {
             link,
             mode,
             unreadable: 0,
+            is_mixed: false,
             revision: None,
             flags: 0,
             lo: 0,
@@ -581,7 +584,12 @@ impl Part {
     /// Mixes the part's canonical encoding in.
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         let revision = self.revision.map_or(0, |revision| revision as u64 + 1);
-        encoder.word(u64::from(self.flags) << 32 | u64::from(self.unreadable) << 8 | revision);
+        encoder.word(
+            u64::from(self.flags) << 32
+                | u64::from(self.is_mixed) << 16
+                | u64::from(self.unreadable) << 8
+                | revision,
+        );
         encoder.word(
             u64::from(self.opened.0) << 40
                 | u64::from(self.refused.0) << 20

@@ -171,13 +171,14 @@ impl Part {
     }
 
     /// What the era of a new request means for what is kept of it.
-    pub(super) fn era_flags(&self, cx: &Cx<'_>, message: &Message) -> u16 {
+    pub(super) fn era_flags(&mut self, cx: &Cx<'_>, message: &Message) -> u16 {
         let mut flags = match cx.era {
             Era::Session => 0,
             Era::Stateless | Era::Unproven => open::STATELESS,
             Era::Foreign => open::STATELESS | open::FOREIGN,
             Era::Bare => open::BARE,
         };
+        self.is_mixed |= flags != 0;
         if self.is_long(message.method, cx.is_stateless) {
             flags |= open::LONG;
         }
