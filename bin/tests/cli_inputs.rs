@@ -252,6 +252,86 @@ fn a_hang_is_found_while_it_lasts() {
     assert_eq!(finding["verdict"], "broken");
 }
 
+/// What the beginning told is what the rest is read by, also where a finding is shown.
+#[cfg(unix)]
+#[test]
+fn findings_are_shown_in_a_log_that_looked_otherwise_at_first() {
+    let folder = folder();
+    let (out, log) = (folder.path().join("out"), folder.path().join("log"));
+    let ping = |id: u32, version: &str| {
+        format!("--> {{\"jsonrpc\":\"{version}\",\"id\":{id},\"method\":\"ping\"}}\n")
+    };
+    let marked = |(line, mark): (&str, &str)| {
+        let captured: Value = serde_json::from_str(line).expect("JSON");
+        format!("{mark} {}\n", captured["raw"].as_str().expect("a frame"))
+    };
+    let begun = handshake();
+    let lines = begun.lines().zip(["-->", "<--", "-->"]);
+    let begun: String = lines.map(marked).collect();
+    write(folder.path(), "log", begun + &ping(1, "1.0"));
+    let mut child = follow(folder.path(), &["log"]);
+    wait_for(&out, "line 4:");
+    // From here on each line stands there twice.
+    let mut more: String = (2..50).map(|id| ping(id, "2.0").repeat(2)).collect();
+    more.push_str(&ping(77, "3.0"));
+    let mut file = OpenOptions::new().append(true).open(&log).expect("open");
+    file.write_all(more.as_bytes()).expect("written");
+    let seen = wait_for(&out, "line 101:");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    assert!(seen.contains("\"jsonrpc\":\"3.0\",\"id\":77"), "{seen}");
+}
+
+/// Where there are several sessions, whoever follows a log wants to know which.
+#[cfg(unix)]
+#[test]
+fn findings_of_a_followed_log_name_their_server() {
+    let folder = folder();
+    let say = |name: &str, line: &str| {
+        let captured: Value = serde_json::from_str(line).expect("JSON");
+        let side = if captured["dir"] == "c2s" {
+            "client"
+        } else {
+            "server"
+        };
+        let raw = captured["raw"].as_str().expect("a frame");
+        format!("2026-03-04T09:15:00.000Z [{name}] [info] Message from {side}: {raw}\n")
+    };
+    let one = format!(
+        "{}{}",
+        handshake(),
+        captured("s2c", r#"{"jsonrpc":"2.0","id":"x","result":{}}"#)
+    );
+    let both: String = one
+        .lines()
+        .map(|line| say("garden", line) + &say("weather", line))
+        .collect();
+    write(folder.path(), "mcp.log", both);
+    let mut child = follow(folder.path(), &["mcp.log"]);
+    let seen = wait_for(&folder.path().join("out"), "the server   weather   frame");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    assert!(seen.contains("the server   garden   frame"), "{seen}");
+}
+
+/// It would be waited for what never comes.
+#[test]
+fn what_is_judged_as_a_whole_is_not_followed() {
+    let folder = folder();
+    write(folder.path(), "log.gz", gzip(handshake().as_bytes()));
+    write(folder.path(), "log.jsonl", handshake());
+    let args = ["convert", "log.jsonl", "-o", "trace.jsonl", "--to", "trace"];
+    mcpsim(folder.path(), &args).ends(0);
+    for (name, said) in [
+        ("log.gz", "what is packed is not written on"),
+        ("trace.jsonl", "a trace is not followed"),
+    ] {
+        mcpsim(folder.path(), &["check", "--follow", name])
+            .ends(2)
+            .says(&[said, "without --follow"]);
+    }
+}
+
 #[test]
 fn only_one_file_is_followed() {
     let folder = folder();

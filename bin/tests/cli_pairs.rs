@@ -316,6 +316,43 @@ fn a_line_that_stops_in_the_middle_is_left_out() {
 
 /// One file begins later or ends earlier than the other one.
 #[test]
+fn a_line_that_stops_in_its_time_is_left_out() {
+    let here = folder();
+    for stamp in [
+        "09:15:02.000",
+        "2026-03-04T09:15:02.000Z",
+        "[Mar 04 09:15:02]",
+        "1772615702.000",
+    ] {
+        let line = |frame: &str| format!("{stamp} {frame}\n");
+        let last = line(&ping(2));
+        for stop in 1..=stamp.len() + 1 {
+            write(
+                here.path(),
+                "c2s",
+                format!("{}{}", line(&ping(1)), &last[..stop]),
+            );
+            write(here.path(), "s2c", line(&pong(1)));
+            let args = ["check", "--format", "json", "--c2s", "c2s", "--s2c", "s2c"];
+            let report = mcpsim(here.path(), &args).json()["files"][0].take();
+            assert_eq!(found(&report), [""; 0], "{}", &last[..stop]);
+            assert!(
+                has(&report, "remarks", "line 2 is cut"),
+                "{}",
+                &last[..stop]
+            );
+        }
+    }
+    // What a program writes as its last line is on the wire.
+    let noisy = format!("09:15:02.000 {}\n09:15:02.000 bye", ping(1));
+    write(here.path(), "c2s", noisy);
+    write(here.path(), "s2c", format!("09:15:02.000 {}\n", pong(1)));
+    let args = ["check", "--format", "json", "--c2s", "c2s", "--s2c", "s2c"];
+    let report = mcpsim(here.path(), &args).json()["files"][0].take();
+    assert_eq!(found(&report), ["stdio-stdin-noise client broken"]);
+}
+
+#[test]
 fn a_file_that_lacks_a_part_accuses_nobody() {
     let call = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}"#;
     let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;

@@ -145,6 +145,20 @@ event_kinds! {
     Recording = "recording",
 }
 
+impl EventKind {
+    /// Whether a connection is over where this happens to that end, or its doing is: another one came up, the last was taken down
+    /// by nobody in particular, the server's program ended, or the client closed what it writes to.
+    pub fn ends_connection(self, by: Option<Role>) -> bool {
+        match self {
+            EventKind::Open => true,
+            EventKind::Teardown => by.is_none(),
+            EventKind::Exit => by == Some(Role::Server),
+            EventKind::Eof => by == Some(Role::Client),
+            _ => false,
+        }
+    }
+}
+
 /// What the first line of a capture says of the observer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Opening {

@@ -12,8 +12,11 @@ mod arrow;
 mod bare;
 mod claude_code;
 mod claude_desktop;
+mod copies;
+mod disorder;
 mod entry;
 mod exchange;
+mod handshakes;
 mod har;
 mod http_sessions;
 mod inspector_network;
@@ -97,6 +100,7 @@ enum Kind {
 
 /// All of them, in the order in which they are looked for.
 pub const FORMATS: &[Format] = &[
+    refused::MARKDOWN,
     claude_desktop::FORMAT,
     vscode::FORMAT,
     vscode::FORMAT_OF_STATES,
@@ -143,6 +147,8 @@ pub(crate) struct Head<'a> {
     pub(crate) bytes: &'a [u8],
     /// Its first lines, without their ends and without what others put before each; the last may be cut.
     pub(crate) lines: Vec<&'a [u8]>,
+    /// What stands before each line.
+    quoting: Quoting,
 }
 
 impl<'a> Head<'a> {
@@ -156,6 +162,7 @@ impl<'a> Head<'a> {
                 .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
                 .map(|line| &line[quoting.skip(line)..])
                 .collect(),
+            quoting,
         }
     }
 

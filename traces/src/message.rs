@@ -812,6 +812,28 @@ impl Message {
     pub fn has(&self, condition: Condition) -> bool {
         self.conditions.has(condition)
     }
+
+    /// Whether it is the request that a handshake begins with.
+    #[inline]
+    pub fn is_handshake(&self) -> bool {
+        self.kind == Kind::Request && self.method == Method::Initialize
+    }
+
+    /// Whether it needs no session before it, by what it says of itself: by whichever revision has none.
+    #[inline]
+    pub fn speaks_for_itself(&self) -> bool {
+        self.has(Condition::MetaVersion)
+            || matches!(
+                self.method,
+                Method::ServerDiscover | Method::SubscriptionsListen
+            )
+    }
+
+    /// Whether a session may begin with it: where the last one is over, it is another one's.
+    #[inline]
+    pub fn begins_session(&self) -> bool {
+        self.method == Method::Initialize || self.kind == Kind::Request && self.speaks_for_itself()
+    }
 }
 
 /// A number as an integer that orders the same way, without the pitfalls of comparing floats.

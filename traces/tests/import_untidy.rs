@@ -605,10 +605,12 @@ fn lines_that_are_missing_are_lost_frames() {
 #[test]
 fn two_connections_at_once_are_mixed() {
     let one = logged(["-->", "<--"], "");
-    let both: String = one
-        .lines()
-        .map(|line| format!("{line}\n{line}\n"))
-        .collect();
+    // After the first line the other one is a line behind.
+    let lines: Vec<&str> = one.lines().collect();
+    let mut both = format!("{}\n{}\n{}\n", lines[0], lines[0], lines[1]);
+    for pair in lines[1..].windows(2) {
+        both.push_str(&format!("{}\n{}\n", pair[1], pair[0]));
+    }
     let all = read(both);
     assert!(all.lost.has(Lost::IDS), "{:?}", all.remarks);
     // A client that starts again because nobody answers is one at a time.
@@ -635,4 +637,170 @@ fn prose_about_frames_is_none() {
         logged(["->", "<-"], "")
     );
     assert_eq!(read(text).frames.len(), 14);
+}
+
+/// The same lines, each so often in a row.
+fn repeated(text: &str, times: usize) -> String {
+    let lines = text.lines();
+    lines
+        .flat_map(|line| std::iter::repeat_n(line, times))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Frames in a log of two handlers stand there once, and what was sent twice twice.
+#[test]
+fn frames_that_a_logger_wrote_twice_were_sent_once() {
+    for name in LINES {
+        let text = text_of(name);
+        // A frame over several lines comes again as a whole, and YAML is written by no logger.
+        if ["mcp-snoop-real.log"].contains(&name) {
+            continue;
+        }
+        let once = read(&text);
+        for (times, said) in [(2, "twice"), (3, "3 times")] {
+            let all = read(repeated(&text, times));
+            assert_eq!(all.texts(), once.texts(), "{name}");
+            let copies = format!("copies: every frame stands {said} in a row");
+            let guessed = all
+                .guessed
+                .iter()
+                .filter(|guess| guess.starts_with(&copies));
+            assert_eq!(guessed.count(), 1, "{name}: {:?}", all.guessed);
+            let beside = |all: &All| {
+                let lost = all.lost;
+                (lost, is_parted(all))
+            };
+            assert_eq!(beside(&all), beside(&once), "{name}");
+        }
+    }
+    // Two handlers write lines of their own.
+    let lines = garden().into_iter().zip(10..);
+    let line = |((role, text), second): ((Role, String), u32)| {
+        let word = ["-->", "<--"][usize::from(role == Role::Server)];
+        format!(
+            "2026-03-04 09:15:{second}.123 - mcp - DEBUG - {word} {text}\nDEBUG:mcp:{word} {text}\n"
+        )
+    };
+    let twice: String = lines.map(line).collect();
+    assert_eq!(read(&twice).counts(), [6, 7]);
+    assert!(read(&twice).guessed[1].starts_with("copies: "));
+}
+
+#[test]
+fn what_was_sent_twice_stands_there_twice() {
+    let text = text_of("arrow-text.log");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(7, lines[7]);
+    let single = lines.join("\n");
+    let all = read(&single);
+    assert_eq!(all.frames.len(), 14);
+    assert!(!all.guessed.iter().any(|guess| guess.starts_with("copies")));
+    // So it does in a log of two handlers.
+    assert_eq!(read(repeated(&single, 2)).texts(), all.texts());
+    // A few frames that come again are a client's that asks again.
+    let again = repeated(&text.lines().take(2).collect::<Vec<_>>().join("\n"), 2);
+    assert_eq!(read(again).frames.len(), 4);
+    // In a gateway's log each frame comes and goes.
+    let through: String = garden()
+        .into_iter()
+        .map(|(_, text)| format!("<-- {text}\n--> {text}\n"))
+        .collect();
+    let error = refusal(through.as_bytes());
+    assert!(
+        error.contains("as it came and as it went on") && error.contains("--pattern"),
+        "{error}"
+    );
+}
+
+#[test]
+fn times_are_read_as_loggers_write_them() {
+    let at = |stamp: &str, last: &str| {
+        let frames = garden().into_iter().enumerate();
+        let line = |(at, (role, text)): (usize, (Role, String))| {
+            let word = ["-->", "<--"][usize::from(role == Role::Server)];
+            format!("{} {word} {text}\n", if at < 12 { stamp } else { last })
+        };
+        read(frames.map(line).collect::<String>())
+    };
+    for (stamp, last) in [
+        (
+            "Wed, 04 Mar 2026 09:15:00 +0000",
+            "Wed, 04 Mar 2026 09:15:07 +0000",
+        ),
+        (
+            "[04/Mar/2026:09:15:00 +0000]",
+            "[04/Mar/2026:09:15:07 +0000]",
+        ),
+        ("3/4/2026, 9:15:00 AM", "3/4/2026, 9:15:07 AM"),
+    ] {
+        let all = at(stamp, last);
+        assert_eq!((all.frames.len(), all.lost.has(Lost::TIME)), (13, false));
+        let went = all.frames[12].t_ms.zip(all.frames[0].t_ms);
+        assert_eq!(went.map(|(last, first)| last - first), Some(7_000));
+    }
+    // How many days are between these depends on where it was written.
+    let all = at("3/4/2026, 9:15:00 AM", "4/4/2026, 9:15:07 AM");
+    assert_eq!(
+        (all.frames[12].t_ms, all.lost.has(Lost::TIME)),
+        (None, true)
+    );
+}
+
+#[test]
+fn lines_that_are_not_in_the_order_of_their_times_are_uncertain() {
+    let text = logged(["-->", "<--"], "");
+    let lines: Vec<&str> = text.lines().collect();
+    let of = |word: &'static str| {
+        lines
+            .iter()
+            .copied()
+            .filter(move |line| line.contains(word))
+    };
+    let newest_first: Vec<&str> = lines.iter().rev().copied().collect();
+    let from_buffers: Vec<&str> = of("-->").chain(of("<--")).collect();
+    let mut late = lines.clone();
+    late.swap(4, 7);
+    for lines in [newest_first, from_buffers, late] {
+        let all = read(lines.join("\n"));
+        assert!(all.lost.has(Lost::ORDER | Lost::FRAMES), "{lines:?}");
+        let said = all
+            .remarks
+            .iter()
+            .filter(|remark| remark.contains("the order of their times"));
+        assert_eq!(said.count(), 1);
+    }
+    let is_in_order = |text: &str| {
+        let all = read(text);
+        assert!(!all.lost.has(Lost::ORDER), "{:?}", all.remarks);
+        assert_eq!(all.remarks, [""; 0]);
+    };
+    is_in_order(&text);
+    // Some milliseconds are nothing, and neither is a clock that was set.
+    let at = |nth: usize, ms: &str| text.replace(&format!(":{}.000Z", nth + 10), ms);
+    is_in_order(&at(6, ":15.995Z"));
+    is_in_order(&at(6, ":14.000Z"));
+    // Another connection has times of its own.
+    is_in_order(&format!("{}{text}", text.replace("T09:15", "T10:15")));
+}
+
+#[test]
+fn prose_that_quotes_logs_is_none() {
+    let frame = |words: &str| {
+        format!(
+            "2026-03-04T09:15:00.000Z [garden] [info] Message from {words} {{ metadata: undefined }}\n"
+        )
+    };
+    let asked = frame(r#"client: {"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#);
+    let answer = frame(r#"server: {"jsonrpc":"2.0","id":0,"result":{}}"#);
+    let notes = format!(
+        "# What logs look like\n\nThe first has\na time and\na name:\n\n```\n{asked}{answer}```\n"
+    );
+    let error = refusal(notes.as_bytes());
+    assert!(error.contains("quotes lines of them"), "{error}");
+    // A report with all of a session in it can be judged, and so can a log whose server writes titles.
+    let report = format!("# It hangs\n\n```\n{}```\n", text_of("claude-desktop.log"));
+    assert_eq!(read(report).frames.len(), 13);
+    let titled = format!("{asked}# Garden\nopening\nready\n{answer}");
+    assert_eq!(read(titled).frames.len(), 2);
 }

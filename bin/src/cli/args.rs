@@ -336,7 +336,8 @@ pub(crate) struct ConvertArgs {
     /// The form to write
     #[arg(long, value_enum, default_value_t, allow_hyphen_values = true)]
     pub(crate) to: ConvertTo,
-    /// Write it also where the form cannot say what the log lacks, so that whoever reads it may blame the peers for that
+    /// Write it also where the form cannot say what the log lacks, so that whoever reads it may blame the peers for that, and where
+    /// lines of the log could not be read
     #[arg(long)]
     pub(crate) lossy: bool,
     /// Write over a file that is there already; never over the log itself

@@ -1,8 +1,10 @@
 //! The frames behind a finding, found again in the log: their text, cut to a line, and where it is at fault.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::rc::Rc;
 
 use super::input::Input;
 use super::report::{EvidenceReport, FindingReport};
@@ -33,11 +35,27 @@ pub(crate) enum Source<'a> {
     Input(&'a Input),
     /// In a copy of what came in.
     Spool(&'a File),
+    /// In a copy of what came in while it was written, of which so much was there when it was told what it is.
+    Followed(&'a File, u64),
     /// In memory.
     Memory(&'a [u8]),
 }
 
 impl Source<'_> {
+    /// The log from its beginning, of which the limit says how far it is read at first.
+    fn reopen_within(&self) -> io::Result<(Within<Box<dyn Read>>, Limit)> {
+        let limit = Limit::new(Cell::new(match self {
+            Source::Followed(_, told_bytes) => *told_bytes,
+            _ => u64::MAX,
+        }));
+        let input = Within {
+            input: self.reopen()?,
+            limit: limit.clone(),
+            position: 0,
+        };
+        Ok((input, limit))
+    }
+
     /// The log from its beginning.
     fn reopen(&self) -> io::Result<Box<dyn Read>> {
         Ok(match self {
@@ -47,13 +65,32 @@ impl Source<'_> {
                     .map_err(|failure| io::Error::other(failure.to_string()))?
                     .0
             }
-            Source::Spool(file) => {
+            Source::Spool(file) | Source::Followed(file, _) => {
                 let mut file = file.try_clone()?;
                 file.seek(SeekFrom::Start(0))?;
                 Box::new(file)
             }
             Source::Memory(bytes) => Box::new(Cursor::new(bytes.to_vec())),
         })
+    }
+}
+
+/// So many bytes are read for the time being.
+type Limit = Rc<Cell<u64>>;
+
+/// A reader whose end is where the limit is.
+struct Within<R> {
+    input: R,
+    limit: Limit,
+    position: u64,
+}
+
+impl<R: Read> Read for Within<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = self.limit.get().saturating_sub(self.position);
+        let length = self.input.by_ref().take(left).read(out)?;
+        self.position += length as u64;
+        Ok(length)
     }
 }
 
@@ -115,13 +152,16 @@ pub(crate) fn fill_from_import(
     source: &Source<'_>,
     pattern: Option<&Pattern>,
 ) {
-    let input = source.reopen().map_err(ReadError::from);
-    let opened = input.and_then(|input| match pattern {
+    // A file that has gone in the meantime shows nothing.
+    let Ok((input, limit)) = source.reopen_within() else {
+        return;
+    };
+    let opened = match pattern {
         Some(pattern) => pattern.open(LineReader::new(input)).map(Log::Import),
         None => Log::open(input),
-    });
-    // A file that has gone in the meantime shows nothing.
+    };
     if let Ok(Log::Import(recording)) = opened {
+        limit.set(u64::MAX);
         fill_from(findings, recording);
     }
 }

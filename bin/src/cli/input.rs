@@ -115,6 +115,17 @@ fn open_part(path: &Path, meter: Option<&Meter>) -> Result<Box<dyn Read>> {
     unpacked(file).map_err(|error| Failure::file("read", path, &error))
 }
 
+/// Whether a file is packed.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn is_packed(path: &Path) -> io::Result<bool> {
+    let mut head = vec![];
+    let file = std::fs::File::open(path)?;
+    file.take(GZIP.len() as u64).read_to_end(&mut head)?;
+    Ok(head == GZIP)
+}
+
 /// The bytes of a log, unpacked where they are packed.
 ///
 /// # Errors

@@ -58,11 +58,7 @@ pub(crate) fn read(text: &[u8]) -> Written {
 /// The time, where the text is one of RFC 3339.
 pub(crate) fn rfc3339(text: &[u8]) -> Option<Instant> {
     let mut rest = Reader(text);
-    let year = rest.digits(4)?;
-    rest.one_of(b"-")?;
-    let month = rest.digits(2)?;
-    rest.one_of(b"-")?;
-    let day = rest.digits(2)?;
+    let date = rest.date()?;
     // The space is allowed for the sake of readers.
     rest.one_of(b"Tt ")?;
     let hour = rest.digits(2)?;
@@ -72,23 +68,49 @@ pub(crate) fn rfc3339(text: &[u8]) -> Option<Instant> {
     let second = rest.digits(2)?;
     let (nanos, digits) = rest.fraction()?;
     let offset = rest.offset()?;
-    let is_real = (1..=12).contains(&month)
-        && (1..=days_of(year, month)).contains(&day)
+    let is_real = date.is_real()
         && hour < 24
         && minute < 60
         // 60 is a leap second.
         && second <= 60;
     (is_real && rest.0.is_empty()).then(|| Instant {
-        seconds: (days_before(year, month) + day - 1) * 86_400 + hour * 3600 + minute * 60 + second
-            - offset,
+        seconds: date.days() * 86_400 + hour * 3600 + minute * 60 + second - offset,
         nanos,
         digits,
     })
 }
 
+/// A year, a month and a day as they stand there, whether there is such a day or not.
+struct Date {
+    year: i64,
+    month: i64,
+    day: i64,
+}
+
+impl Date {
+    /// Whether the calendar has it.
+    fn is_real(&self) -> bool {
+        (1..=12).contains(&self.month) && (1..=days_of(self.year, self.month)).contains(&self.day)
+    }
+
+    /// Days since the year 0 began.
+    fn days(&self) -> i64 {
+        days_before(self.year, self.month) + self.day - 1
+    }
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
+    fn date(&mut self) -> Option<Date> {
+        let year = self.digits(4)?;
+        self.one_of(b"-")?;
+        let month = self.digits(2)?;
+        self.one_of(b"-")?;
+        let day = self.digits(2)?;
+        Some(Date { year, month, day })
+    }
+
     fn one_of(&mut self, allowed: &[u8]) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -163,25 +185,17 @@ fn days_before(year: i64, month: i64) -> i64 {
     year * 365 + leaps + (1..month).map(|month| days_of(year, month)).sum::<i64>()
 }
 
-/// Whether it looks like a date of ISO 8601 that RFC 3339 does not have.
 /// Whether the text begins with a date, and no calendar has it: 2025-02-30.
 pub(crate) fn is_no_day(text: &[u8]) -> bool {
     let mut rest = Reader(text);
-    let mut date = || {
-        let year = rest.digits(4)?;
-        rest.one_of(b"-")?;
-        let month = rest.digits(2)?;
-        rest.one_of(b"-")?;
-        Some((year, month, rest.digits(2)?))
-    };
-    let Some((year, month, day)) = date() else {
+    let Some(date) = rest.date() else {
         return false;
     };
     let is_whole = rest.0.first().is_none_or(|byte| b"Tt ".contains(byte));
-    let is_real = (1..=12).contains(&month) && (1..=days_of(year, month)).contains(&day);
-    is_whole && !is_real
+    is_whole && !date.is_real()
 }
 
+/// Whether it looks like a date of ISO 8601 that RFC 3339 does not have.
 fn is_like_iso(text: &[u8]) -> bool {
     let is_dated = text.len() >= 8 && text[..4].iter().all(u8::is_ascii_digit);
     let is_marked = text.len() == 8 || text.iter().any(|byte| matches!(byte, b'-' | b'T' | b'W'));

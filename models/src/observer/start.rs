@@ -1,7 +1,7 @@
 //! How a recording begins: with its session, or in the middle of one.
 
 use mcpsim_traces::event::{FrameNo, Role};
-use mcpsim_traces::message::{Condition, Kind, Message, Method};
+use mcpsim_traces::message::{Kind, Message, Method};
 
 use super::{Observer, Seen, body_of, outside};
 use crate::era::{Light, is_newer_answer};
@@ -35,11 +35,11 @@ impl Observer {
         let is_newer_head = seen.from == Role::Client
             && message.method != Method::Initialize
             && (head.is_some_and(names_newer) || self.exchanges.is_newer(seen.stream));
-        let is_stateless = speaks_for_itself(message) || is_newer_head;
+        let is_stateless = message.speaks_for_itself() || is_newer_head;
         let opens = match message.kind {
             Kind::Request => message.method == Method::Initialize || is_stateless,
             Kind::Batch => seen.text.is_none_or(|text| {
-                holds(text, |one| begins_session(one) || speaks_for_itself(one))
+                holds(text, |one| one.is_handshake() || one.speaks_for_itself())
             }),
             _ => false,
         };
@@ -106,7 +106,9 @@ impl Observer {
         let is_late = !is_handshake
             && method != Method::ServerDiscover
             && !(seen.message.kind == Kind::Batch
-                && seen.text.is_none_or(|text| holds(text, begins_session)));
+                && seen
+                    .text
+                    .is_none_or(|text| holds(text, Message::is_handshake)));
         let next = if is_late { Start::Late } else { Start::Whole };
         let start = std::mem::replace(&mut self.start, next);
         for part in [&mut self.client, &mut self.server] {
@@ -145,20 +147,6 @@ impl Observer {
         );
         part.broken(&mut cx, rule, &[first], text);
     }
-}
-
-/// Whether the request begins a session.
-fn begins_session(message: &Message) -> bool {
-    message.kind == Kind::Request && message.method == Method::Initialize
-}
-
-/// Whether the request needs no session, by what it says of itself.
-fn speaks_for_itself(message: &Message) -> bool {
-    message.has(Condition::MetaVersion)
-        || matches!(
-            message.method,
-            Method::ServerDiscover | Method::SubscriptionsListen
-        )
 }
 
 /// Whether the array holds such a message.

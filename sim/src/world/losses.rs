@@ -4,7 +4,6 @@ use mcpsim_traces::event::{
     Fault, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Stream, Told, What,
 };
 use mcpsim_traces::judge::{Judge, PartEvent};
-use mcpsim_traces::message::Message;
 
 use super::{DELAY_MS, World};
 use crate::actor::{Actor, End, Port};
@@ -181,22 +180,9 @@ impl<A: Actor, J: Judge> World<A, J> {
             };
             judge.event(part, client.party, link, event);
         }
-        self.tell_lost(link, exchange.request, flight.origin);
-    }
-
-    /// The client learns, some time later, that the exchange of its request is lost.
-    fn tell_lost(&mut self, link: LinkId, request: Message, origin: Origin) {
-        let state = &mut self.links[usize::from(link.0)];
-        let stream = state.next_stream;
-        state.next_stream += 1;
-        let cargo = Cargo::Lost(request);
-        self.net.push(Flight {
-            link,
-            to: Role::Client,
-            stream,
-            origin,
-            cargo,
-        });
+        // The client learns some time later that the exchange of its request is lost.
+        let cargo = Cargo::Lost(exchange.request);
+        self.send_news(link, Role::Client, flight.origin, cargo);
     }
 
     /// An end closes its link: what it sent still arrives, what is on its way to it is lost.

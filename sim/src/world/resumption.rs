@@ -73,8 +73,8 @@ impl<A: Actor, J: Judge> World<A, J> {
         }
     }
 
-    /// News of a stream travel on a stream of their own.
-    fn send_news(&mut self, link: LinkId, to: Role, origin: Origin, cargo: Cargo) {
+    /// News of a stream or an exchange travel on a stream of their own.
+    pub(super) fn send_news(&mut self, link: LinkId, to: Role, origin: Origin, cargo: Cargo) {
         let state = &mut self.links[usize::from(link.0)];
         debug_assert!(state.setup.kind == LinkKind::Http);
         let stream = state.next_stream;

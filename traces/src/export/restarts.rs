@@ -4,10 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::capture::{CaptureEvent, CaptureLine, CaptureWhat, EventKind};
+use crate::capture::{CaptureLine, CaptureWhat};
 use crate::classify::classify;
 use crate::event::Role;
-use crate::message::{Condition, Kind, Message, Method};
 use crate::scan::Scanner;
 
 #[derive(Default)]
@@ -37,14 +36,18 @@ impl Restarts {
                 if frame.from == Role::Client
                     && line.stream.is_none()
                     && self.over.contains(name)
-                    && begins(&classify(frame.raw, &mut self.scanner).message)
+                    && classify(frame.raw, &mut self.scanner)
+                        .message
+                        .begins_session()
                 {
                     let name = name.to_owned();
                     self.over.remove(&name);
                     self.another(name);
                 }
             }
-            CaptureWhat::Event(event) if line.stream.is_none() && ends(event) => {
+            CaptureWhat::Event(event)
+                if line.stream.is_none() && event.kind.ends_connection(event.by) =>
+            {
                 match &line.session {
                     Some(_) if self.names.contains_key(name) => {
                         self.over.insert(name.to_owned());
@@ -79,25 +82,4 @@ impl Restarts {
             }
         }
     }
-}
-
-/// Whether a connection is over at that event, or another one came up.
-fn ends(event: &CaptureEvent<'_>) -> bool {
-    match event.kind {
-        EventKind::Open => true,
-        EventKind::Teardown => event.by.is_none(),
-        EventKind::Exit => event.by == Some(Role::Server),
-        EventKind::Eof => event.by == Some(Role::Client),
-        _ => false,
-    }
-}
-
-/// Whether a session may begin with that message.
-fn begins(message: &Message) -> bool {
-    let is_stateless = message.has(Condition::MetaVersion)
-        || matches!(
-            message.method,
-            Method::ServerDiscover | Method::SubscriptionsListen
-        );
-    message.method == Method::Initialize || message.kind == Kind::Request && is_stateless
 }

@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::copies;
 use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, last_mark};
 use super::sender::only_sender;
-use super::time::{DayClock, clock, month_day, since_1970, stamp};
+use super::time::{Clocks, Time};
 use super::{Head, Kind, Lost, Reading};
 use crate::classify::classify;
 use crate::event::Role;
 use crate::file::json::Wrong;
 use crate::key::Key;
 use crate::lines::{InputError, Line};
-use crate::message::{Kind as MessageKind, Method};
+use crate::message::Kind as MessageKind;
 use crate::scan::Scanner;
 
 pub(super) const FORMAT: super::Format = super::Format {
@@ -28,8 +29,7 @@ pub(super) const FORMAT: super::Format = super::Format {
 };
 
 fn has_frame(line: &[u8]) -> bool {
-    let is_frame = |at: usize| memchr::memmem::find(&line[at..], b"\"jsonrpc\"").is_some();
-    marked(line).is_some_and(|marked| is_frame(marked.at))
+    marked(line).is_some_and(|marked| has_version(&line[marked.at..]))
 }
 
 /// Whether a log that begins so has shown a frame.
@@ -48,27 +48,6 @@ struct Marked {
     at: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Time {
-    None,
-    Point(u64),
-    OfDay(i64),
-}
-
-/// The point in time or the time of day that the text begins with, and how long it is.
-pub(super) fn time_of(text: &[u8]) -> (Time, usize) {
-    if let Some(stamp) = stamp(text) {
-        return (Time::Point(stamp.ms), stamp.length);
-    }
-    if let Some((ms, length)) = clock(text, 0) {
-        return (Time::OfDay(ms), length);
-    }
-    if let Some((ms, length)) = month_day(text) {
-        return (Time::Point(ms), length);
-    }
-    since_1970(text).map_or((Time::None, 0), |(ms, length)| (Time::Point(ms), length))
-}
-
 /// A mark stands so near to the beginning of its line.
 const PREFIX_BYTES_MAX: usize = 160;
 
@@ -83,7 +62,7 @@ fn marked(line: &[u8]) -> Option<Marked> {
         return None;
     }
     let open = usize::from(prefix.first() == Some(&b'['));
-    let (time, length) = time_of(&prefix[open..]);
+    let (time, length) = Time::of(&prefix[open..]);
     let rest = match time {
         Time::None => prefix,
         _ => &prefix[open + length..],
@@ -209,8 +188,7 @@ impl Beginning {
             let role = standpoint.role(marked.mark);
             let message = classify(text, &mut scanner).message;
             sides[role as usize] += 1;
-            let is_handshake =
-                message.kind == MessageKind::Request && message.method == Method::Initialize;
+            let is_handshake = message.is_handshake();
             match role {
                 Role::Client if is_handshake => {
                     asked.entry(&marked.label).or_insert(message.id);
@@ -231,15 +209,11 @@ impl Beginning {
             let message = "what stands before this frame says that the server sent it, and only a client sends initialize";
             return Err((number, message.to_owned()));
         }
-        let unmarked = lines.filter(|(line, _)| is_unmarked(line));
-        let silent = sides.iter().position(|count| *count == 0);
+        let mut both = [Role::Client, Role::Server].into_iter();
+        let silent = both.find(|role| sides[*role as usize] == 0);
         if let (Some(silent), Some((number, ..))) = (silent, frames.first()) {
-            let heard = if silent == Role::Client as usize {
-                Role::Server
-            } else {
-                Role::Client
-            };
-            let mut unmarked = unmarked;
+            let mut unmarked =
+                lines.filter(|(line, _)| marked(line).is_none() && has_plain_frame(line));
             if let Some((_, number)) = unmarked.next() {
                 let message =
                     "nothing that is known stands before this frame and tells who sent it";
@@ -248,12 +222,23 @@ impl Beginning {
             if answers_itself {
                 let message = format!(
                     "what stands before the frames says that all of them are the {}'s, initialize and its answer",
-                    heard.as_str()
+                    silent.other().as_str()
                 );
                 return Err((*number, message));
             }
         }
-        if servers.len() < 2 {
+        let texts = frames.iter().map(|(_, text, _)| *text);
+        let told = texts
+            .clone()
+            .zip(frames.iter().map(|(.., marked)| marked.mark));
+        let passes = copies::in_a_row(texts) > 1 && copies::in_a_row(told.clone()) == 1;
+        if let (true, Some((number, ..))) = (passes, frames.first()) {
+            let message = "each frame stands here as it came and as it went on, and what stands before it does not tell who sent it";
+            return Err((*number, message.to_owned()));
+        }
+        // Handlers of one logger name the same things, each in its own way.
+        let are_handlers = || are_alike(&servers) && copies::in_a_row(told) > 1;
+        if servers.len() < 2 || are_handlers() {
             servers.clear();
         }
         let versioned = frames.iter().filter(|(_, text, _)| has_version(text));
@@ -266,11 +251,12 @@ impl Beginning {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Form {
     standpoint: Standpoint,
     servers: BTreeSet<String>,
     labels: BTreeSet<String>,
-    clock: DayClock,
+    clocks: Clocks,
     scanner: Scanner,
     is_guessed: bool,
     untimed: bool,
@@ -281,6 +267,20 @@ pub(super) struct Form {
     tailed: u64,
     /// Lines without a frame.
     others: u64,
+}
+
+/// Whether each label has the words of the one before it, or that one its.
+fn are_alike(labels: &BTreeSet<String>) -> bool {
+    let words = |label: &String| -> BTreeSet<String> {
+        let words = label.split(|letter: char| !letter.is_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let all: Vec<BTreeSet<String>> = labels.iter().map(words).collect();
+    all.windows(2)
+        .all(|two| two[0].is_subset(&two[1]) || two[1].is_subset(&two[0]))
 }
 
 /// What to do where marks are not understood.
@@ -303,7 +303,7 @@ impl Form {
             standpoint,
             servers,
             labels,
-            clock: DayClock::default(),
+            clocks: Clocks::default(),
             scanner: Scanner::new(),
             is_guessed: false,
             untimed: false,
@@ -323,16 +323,14 @@ impl super::Form for Form {
             let is_known = self.labels.is_empty() || self.labels.contains(&marked.label);
             is_frame(text) && (is_known || has_version(text))
         };
-        let Some(marked) = marked(line.bytes).filter(is_one) else {
-            self.unmarked += u64::from(is_unmarked(line.bytes));
+        let marked = marked(line.bytes);
+        let is_marked = marked.is_some();
+        let Some(marked) = marked.filter(is_one) else {
+            self.unmarked += u64::from(!is_marked && has_plain_frame(line.bytes));
             self.others += 1;
             return Ok(());
         };
-        let t_ms = match marked.time {
-            Time::None => None,
-            Time::Point(ms) => Some(ms),
-            Time::OfDay(ms) => Some(self.clock.at(ms)),
-        };
+        let t_ms = self.clocks.at(marked.time);
         self.frames += 1;
         self.untimed |= t_ms.is_none();
         self.is_guessed |= !matches!(marked.mark, Mark::From(_));
@@ -424,8 +422,8 @@ fn has_version(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"\"jsonrpc\"").is_some()
 }
 
-/// Whether the line has a frame, and nothing before it that tells who sent it.
-fn is_unmarked(line: &[u8]) -> bool {
+/// Whether a frame stands near the beginning of the line, by how it begins.
+fn has_plain_frame(line: &[u8]) -> bool {
     let near = &line[..line.len().min(PREFIX_BYTES_MAX)];
     let Some(brace) = memchr::memchr(b'{', near) else {
         return false;
@@ -433,7 +431,6 @@ fn is_unmarked(line: &[u8]) -> bool {
     line[brace + 1..]
         .trim_ascii_start()
         .starts_with(b"\"jsonrpc\"")
-        && marked(line).is_none()
 }
 
 #[cfg(test)]
@@ -487,6 +484,8 @@ mod tests {
             "[OUT] ",
             "[09:15:00.123] -> ",
             "DEBUG Sent: ",
+            "DEBUG:mcp.client:--> ",
+            "DEBUG:mcp:Sent: ",
             "mcp.log ==> ",
             "> > -> ",
         ] {

@@ -50,7 +50,7 @@ fn is_hello(line: &[u8]) -> bool {
     members_of(result, &names).is_some_and(|members| members.has(0))
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     senders: Senders,

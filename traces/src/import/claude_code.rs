@@ -116,7 +116,7 @@ enum Place {
 }
 
 /// One session of the client, which may connect several times.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Session {
     senders: Senders,
     /// Requests without an answer so far.
@@ -128,7 +128,7 @@ struct Session {
 }
 
 /// What was read so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Log {
     scanner: Scanner,
     kept: Vec<u8>,
@@ -474,6 +474,7 @@ fn told_sender(words: &str) -> Option<Role> {
     }
 }
 
+#[derive(Clone)]
 struct Form {
     log: Log,
     is_http: bool,

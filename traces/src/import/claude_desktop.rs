@@ -104,7 +104,7 @@ const EVENTS: [(&[u8], Option<Role>, EventKind); 4] = [
     (b" Shutting down server", Some(Role::Client), EventKind::Eof),
 ];
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     /// Lines that are no frame and none of the log's own: stderr of the servers.

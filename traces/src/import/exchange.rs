@@ -489,9 +489,7 @@ impl Teller<'_, '_> {
             answered: response.first().and_then(Said::session_id),
             is_initialize: request
                 .and_then(|said| said.message)
-                .is_some_and(|message| {
-                    message.kind == Kind::Request && message.method == Method::Initialize
-                }),
+                .is_some_and(|message| message.is_handshake()),
             is_served: exchange.status.is_some_and(|status| status < 300),
             endpoints: endpoints.filter_map(endpoint).collect(),
         }

@@ -1,22 +1,20 @@
-//! Logs that are read line by line: what their forms have in common, and what becomes of a log's last line, of frames that
-//! were shortened, and of a handshake that begins anew.
+//! Logs that are read line by line: what their forms have in common, and what becomes of a log's last line and of frames that
+//! were shortened.
 
-use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Cursor, Read};
 
+use super::copies;
+use super::disorder::Disorder;
 use super::entry::{Entries, Entry, Text, Told};
+use super::handshakes::Handshakes;
 use super::quoting::{Quoting, without_colour};
 use super::shortened::{Limit, Tail};
-use super::{Format, HEAD_BYTES, Head, starts_initialize};
-use crate::capture::{CaptureLine, EventKind, Opening};
-use crate::classify::classify;
-use crate::event::Role;
+use super::{Format, HEAD_BYTES, Head};
+use crate::capture::{CaptureLine, Opening};
 use crate::file::json::Read as Reading;
 use crate::file::reader::too_long;
-use crate::key::Key;
 use crate::lines::{Line, LineReader, ReadError};
 use crate::lost::Lost;
-use crate::message::{Kind, Method};
 use crate::recording::Recording;
 use crate::scan::Scanner;
 
@@ -24,29 +22,37 @@ use crate::scan::Scanner;
 ///
 /// # Errors
 /// The input cannot be read.
-pub(super) fn log<R: Read + 'static, F: Form + 'static>(
+pub(super) fn log<R: Read + 'static, F: Form + Clone + 'static>(
     format: &'static Format,
     mut lines: LineReader<R>,
     form: F,
 ) -> Result<Box<dyn Recording>, ReadError> {
-    let beginning = lines.peek(HEAD_BYTES)?;
-    let quoting = Quoting::of(beginning);
-    let limit = Limit::of(&Head::of(beginning).lines);
+    let head = Head::of(lines.peek(HEAD_BYTES)?);
+    let (line_copies, frame_copies) = copies_in(format, &head, &form);
+    let (quoting, limit) = (head.quoting, Limit::of(&head.lines));
     Ok(Box::new(LineLog {
-        format,
-        lines,
-        form,
-        quoting,
-        limit,
-        scanner: Scanner::new(),
-        entries: Entries::new(),
-        handshakes: Handshakes::default(),
-        has_given: false,
-        last_ms: None,
-        passed_over: 0,
-        is_cut: false,
-        is_over: false,
+        line_copies,
+        frame_copies,
+        ..LineLog::new(format, lines, form, quoting, limit)
     }))
+}
+
+/// What stands several times in a log that begins so.
+fn copies_in<F: Form + Clone>(
+    format: &'static Format,
+    head: &Head<'_>,
+    form: &F,
+) -> (copies::Lines, copies::Frames) {
+    let are_all = head.bytes.len() < HEAD_BYTES;
+    let by_line = copies::Lines::of(&head.lines, are_all);
+    if by_line.has_copies() {
+        return (by_line, copies::Frames::default());
+    }
+    let lines = LineReader::new(Cursor::new(head.bytes));
+    let limit = Limit::of(&head.lines);
+    let mut log = LineLog::new(format, lines, form.clone(), head.quoting, limit);
+    let frames = std::iter::from_fn(|| log.next_frame());
+    (by_line, copies::Frames::of(frames, are_all))
 }
 
 /// How one form of log is read, line by line.
@@ -117,7 +123,10 @@ struct LineLog<R, F> {
     limit: Limit,
     scanner: Scanner,
     entries: Entries,
+    line_copies: copies::Lines,
+    frame_copies: copies::Frames,
     handshakes: Handshakes,
+    disorder: Disorder,
     has_given: bool,
     /// When the last line was written that gave nothing and has a time.
     last_ms: Option<u64>,
@@ -128,12 +137,45 @@ struct LineLog<R, F> {
     is_over: bool,
 }
 
-/// Sessions beyond this are not told apart here.
-const SESSIONS_MAX: usize = 1024;
-/// A handshake is no longer.
-const HANDSHAKE_BYTES_MAX: usize = 64 << 10;
-
 impl<R: Read, F: Form> LineLog<R, F> {
+    fn new(
+        format: &'static Format,
+        lines: LineReader<R>,
+        form: F,
+        quoting: Quoting,
+        limit: Limit,
+    ) -> LineLog<R, F> {
+        LineLog {
+            format,
+            lines,
+            form,
+            quoting,
+            limit,
+            scanner: Scanner::new(),
+            entries: Entries::new(),
+            line_copies: copies::Lines::default(),
+            frame_copies: copies::Frames::default(),
+            handshakes: Handshakes::default(),
+            disorder: Disorder::default(),
+            has_given: false,
+            last_ms: None,
+            passed_over: 0,
+            is_cut: false,
+            is_over: false,
+        }
+    }
+
+    /// The next frame that can be read.
+    fn next_frame(&mut self) -> Option<copies::Seen> {
+        loop {
+            let entry = self.next().ok()??;
+            let seen = copies::Seen::of(&entry, self.lines.last(), self.form.kept());
+            if seen.is_some() {
+                return seen;
+            }
+        }
+    }
+
     /// The next entry: of the line at hand, or of one that follows.
     fn next(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
@@ -160,6 +202,9 @@ impl<R: Read, F: Form> LineLog<R, F> {
                 bytes: without_colour(&line.bytes[skip..]),
                 ..line
             };
+            if self.line_copies.is_copy(bare.bytes) {
+                continue;
+            }
             match self.form.line(&bare, &mut self.entries) {
                 Ok(()) => {}
                 // Whoever wrote it was stopped, or has not gone on yet.
@@ -184,6 +229,9 @@ impl<R: Read, F: Form> LineLog<R, F> {
             if self.is_cut {
                 self.entries.clear();
             }
+            let are_copies =
+                self.frame_copies
+                    .leave_out(&mut self.entries, line.bytes, self.form.kept());
             if self.form.is_serial() {
                 self.handshakes.look(
                     &mut self.entries,
@@ -192,16 +240,15 @@ impl<R: Read, F: Form> LineLog<R, F> {
                     &mut self.scanner,
                 );
             }
-            if self.entries.is_empty() && !self.is_cut {
+            self.disorder.look(&self.entries);
+            if self.entries.is_empty() && !self.is_cut && !are_copies {
                 self.passed_over += 1;
                 let moment = self.form.moment(&line.bytes[skip..]);
                 self.last_ms = moment.or(self.last_ms);
             }
         }
     }
-}
 
-impl<R: Read, F: Form> LineLog<R, F> {
     /// A frame over several lines stops where the log stops: it is left out.
     fn leave_out_open(&mut self) {
         let before = self.entries.len();
@@ -267,111 +314,6 @@ fn is_laid_out(text: &[u8]) -> bool {
     matches!(text.last(), Some(b'{' | b'[' | b','))
 }
 
-/// The handshake that a session began with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Begun {
-    id: Key,
-    /// Answers that are still to come: two, where another handshake came before the answer to the first.
-    due: u8,
-    overlaps: bool,
-}
-
-/// Handshakes, and what follows from them.
-#[derive(Debug, Default)]
-struct Handshakes {
-    /// By session.
-    begun: BTreeMap<Option<String>, Begun>,
-    /// How many were taken for those of another connection, and nothing said so.
-    renewed: u64,
-    /// Both of two that overlap were answered: two connections are there at once, and nothing tells them apart.
-    are_mixed: bool,
-}
-
-impl Handshakes {
-    /// Puts the beginning of a connection before each handshake whose ids begin anew, though nothing said that the last
-    /// connection ended.
-    fn look(&mut self, entries: &mut Entries, line: &[u8], kept: &[u8], scanner: &mut Scanner) {
-        let mut at = 0;
-        while let Some(entry) = entries.get(at) {
-            let session = &entry.session;
-            match &entry.told {
-                Told::Event { kind, by, .. } if ends(*kind, *by) => match session {
-                    Some(_) => drop(self.begun.remove(session)),
-                    None => self.begun.clear(),
-                },
-                Told::Frame { from, text, .. } => {
-                    let text = text.bytes(line, kept);
-                    let is_anew = match from {
-                        Role::Client => self.asked(session, text, scanner),
-                        Role::Server => {
-                            self.answered(session, text, scanner);
-                            false
-                        }
-                    };
-                    if is_anew {
-                        let open = Entry::event(None, entry.t_ms, EventKind::Open);
-                        let open = open.in_session(session.clone());
-                        entries.insert(at, open);
-                        at += 1;
-                    }
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-    }
-
-    /// The client has sent that; whether it begins another connection.
-    fn asked(&mut self, session: &Option<String>, text: &[u8], scanner: &mut Scanner) -> bool {
-        let Some(id) = handshake(text, scanner) else {
-            return false;
-        };
-        let last = self.begun.get(session).copied();
-        // Numbers that go on are those of a client that says it twice.
-        let is_anew = last.is_some_and(|last| last.id == id || last.id.as_integer().is_none());
-        let overlaps = is_anew && last.is_some_and(|last| last.due > 0 && last.id == id);
-        let due = if overlaps { 2 } else { 1 };
-        if last.is_some() || self.begun.len() < SESSIONS_MAX {
-            self.begun
-                .insert(session.clone(), Begun { id, due, overlaps });
-        }
-        self.renewed += u64::from(is_anew);
-        is_anew
-    }
-
-    /// The server has sent that.
-    fn answered(&mut self, session: &Option<String>, text: &[u8], scanner: &mut Scanner) {
-        let Some(begun) = self.begun.get_mut(session).filter(|begun| begun.due > 0) else {
-            return;
-        };
-        let message = classify(text, scanner).message;
-        if message.kind.is_response() && message.id == begun.id {
-            begun.due -= 1;
-            self.are_mixed |= begun.overlaps && begun.due == 0;
-        }
-    }
-}
-
-/// Whether a session is over after that event.
-fn ends(kind: EventKind, by: Option<Role>) -> bool {
-    match kind {
-        EventKind::Open | EventKind::Teardown => true,
-        EventKind::Exit => by == Some(Role::Server),
-        EventKind::Eof => by == Some(Role::Client),
-        _ => false,
-    }
-}
-
-/// The id of the request that a session begins with.
-fn handshake(text: &[u8], scanner: &mut Scanner) -> Option<Key> {
-    if text.len() > HANDSHAKE_BYTES_MAX || !starts_initialize(text) {
-        return None;
-    }
-    let message = classify(text, scanner).message;
-    let is_handshake = message.kind == Kind::Request && message.method == Method::Initialize;
-    is_handshake.then_some(message.id)
-}
-
 impl<R: Read, F: Form> Recording for LineLog<R, F> {
     fn format(&self) -> &'static str {
         self.format.name
@@ -406,20 +348,13 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
     }
 
     fn lost(&self) -> Lost {
-        let lost = self.format.lost | self.form.lost();
-        match self.handshakes.are_mixed {
-            true => lost | Lost::IDS | Lost::ORDER | Lost::FRAMES,
-            false => lost,
-        }
+        self.format.lost | self.form.lost() | self.handshakes.lost() | self.disorder.lost()
     }
 
     fn guessed(&self) -> Vec<String> {
         let mut guessed = self.form.guessed();
-        if self.handshakes.renewed > 0 {
-            guessed.push(
-                "connections: where a handshake begins the ids anew, another one begins".to_owned(),
-            );
-        }
+        guessed.extend(copies::guessed(&self.line_copies, &self.frame_copies));
+        guessed.extend(self.handshakes.guessed());
         guessed
     }
 
@@ -432,11 +367,8 @@ impl<R: Read, F: Form> Recording for LineLog<R, F> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.form.remarks();
-        if self.handshakes.are_mixed {
-            remarks.push(
-                "two connections are there at once, and nothing tells whose a frame is".to_owned(),
-            );
-        }
+        remarks.extend(self.handshakes.remark());
+        remarks.extend(self.disorder.remark());
         remarks
     }
 }

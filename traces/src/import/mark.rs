@@ -1,5 +1,7 @@
 //! What stands before a frame in a log of somebody's own and tells who sent it: an arrow, a word, the names of the sides.
 
+use std::borrow::Cow;
+
 use super::quoting::colour;
 use crate::event::Role;
 use crate::key::Key;
@@ -81,18 +83,24 @@ const IN: [&str; 13] = [
 
 /// What the text says of the direction: a word, an arrow, or two names with an arrow between them.
 pub(super) fn mark(text: &str) -> Option<Mark> {
-    let text = plain(text);
-    let text = text
-        .trim()
-        .trim_matches(['[', ']', '(', ')', ':', '|', ' ']);
-    phrase(&text.to_ascii_lowercase())
+    mark_of(&plain(text).to_ascii_lowercase())
+}
+
+/// The same of a text without colours, in small letters.
+fn mark_of(text: &str) -> Option<Mark> {
+    phrase(
+        text.trim()
+            .trim_matches(['[', ']', '(', ')', ':', '|', ' ']),
+    )
 }
 
 /// The mark that the text ends with, behind a level, say, or the name of a logger; and what is left before it.
 pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
     let text = plain(text);
     let body = text.trim_end_matches([':', ' ', '|']);
-    if let Some(mark) = mark(body) {
+    // Every letter stands where it stood.
+    let small_body = body.to_ascii_lowercase();
+    if let Some(mark) = mark_of(&small_body) {
         return Some((mark, String::new()));
     }
     if let Some(named) = named(body) {
@@ -100,24 +108,31 @@ pub(super) fn last_mark(text: &str) -> Option<(Mark, String)> {
     }
     if body.ends_with(']')
         && let Some(open) = body.rfind('[')
-        && let Some(mark) = mark(&body[open..])
+        && let Some(mark) = mark_of(&small_body[open..])
     {
         return Some((mark, label(&body[..open])));
     }
     // The more words tell it together, the more they tell.
     let words: Vec<&str> = body.split_whitespace().collect();
+    let small: Vec<&str> = small_body.split_whitespace().collect();
     (1..=words.len().min(4))
         .rev()
         .find_map(|count| {
-            let (before, last) = words.split_at(words.len() - count);
-            let mark = mark(&last.join(" "))?;
-            // An arrow to or from somebody whose side is not known names him.
-            Some((mark, label(&before.join(" "))))
+            let at = words.len() - count;
+            let mark = mark_of(&small[at..].join(" "))?;
+            Some((mark, label(&words[..at].join(" "))))
         })
         .or_else(|| {
+            // An arrow to or from somebody whose side is not known names him.
             let (name, before) = words.split_last()?;
             let mark = arrow(before.last()?)?;
             Some((mark, label(name)))
+        })
+        .or_else(|| {
+            // `DEBUG:mcp:sent`, as Python writes it.
+            let at = body.rfind(':')?;
+            let mark = mark_of(&small_body[at..])?;
+            Some((mark, label(&body[..at])))
         })
 }
 
@@ -163,7 +178,10 @@ fn label(text: &str) -> String {
 }
 
 /// Without the codes for colours.
-fn plain(text: &str) -> String {
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1B') {
+        return Cow::Borrowed(text);
+    }
     let mut left = text;
     let mut plain = String::with_capacity(text.len());
     while let Some(at) = left.find('\x1B') {
@@ -172,7 +190,7 @@ fn plain(text: &str) -> String {
         left = &left[at + length..];
     }
     plain.push_str(left);
-    plain
+    Cow::Owned(plain)
 }
 
 /// One word or a few that belong together, in small letters.

@@ -38,7 +38,7 @@ fn role(members: &Members<'_, 3>) -> Option<Role> {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,

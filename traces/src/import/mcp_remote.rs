@@ -61,7 +61,7 @@ const ID: usize = 1;
 const PARAMS: usize = 2;
 const ERROR: usize = 4;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,

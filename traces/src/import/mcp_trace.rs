@@ -98,7 +98,7 @@ impl Numbers {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,

@@ -55,7 +55,7 @@ fn role(members: &Members<'_, 7>) -> Option<Role> {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,

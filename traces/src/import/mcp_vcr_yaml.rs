@@ -37,7 +37,7 @@ const DEPTH_MAX: usize = 256;
 /// An item of more bytes is an error.
 const ITEM_BYTES_MAX: usize = crate::lines::LINE_BYTES_MAX;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     /// The item at hand, and its first line and last one; 0 where there is none.
     item: Vec<u8>,

@@ -55,7 +55,7 @@ const REDACTED: usize = 8;
 /// Sessions beyond this are not looked at for gaps.
 const SESSIONS_MAX: usize = 1024;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,

@@ -5,7 +5,7 @@ use crate::key::Key;
 use crate::message::{Kind as MessageKind, Message};
 
 /// HTTP exchanges overlap, and no line says which one it belongs to: that is concluded from what fits.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Exchanges {
     /// The number of the last one that was begun.
     pub(crate) last: u64,
@@ -17,6 +17,7 @@ pub(crate) struct Exchanges {
     pub(crate) is_blurred: bool,
 }
 
+#[derive(Clone)]
 struct Exchange {
     number: u64,
     is_post: bool,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, Read};
 
 use super::entry::{Entry, Text};
+use super::handshakes::{ANEW, begins_anew};
 use super::{HEAD_BYTES, Lost};
 use crate::capture::{CaptureLine, EventKind, Opening};
 use crate::classify::classify;
@@ -185,9 +186,11 @@ impl<R: Read> Side<R> {
             return true;
         }
         let first = start(&line);
+        let is_cut_in_time = !line.has_eol && self.stamps.stop_inside(&line.bytes[first..]);
         let (time, begin) = self.stamps.read(&line.bytes[first..]);
+        let text = &line.bytes[first + begin..];
         // Whoever wrote it was stopped, or the file was copied meanwhile.
-        if !line.has_eol && stops_inside(&line.bytes[first + begin..], scanner) {
+        if is_cut_in_time || !line.has_eol && stops_inside(text, scanner) {
             self.cut_at = Some(line.number);
             self.is_over = true;
             return false;
@@ -437,6 +440,13 @@ impl<R: Read> Pair<R> {
         }
     }
 
+    /// A time of that side's, where it can be held against the other's.
+    fn told_ms(&self, at: usize, time: Option<Time>) -> Option<u64> {
+        let is_told = self.is_half || self.times_agree();
+        let time = time.filter(|_| is_told)?;
+        Some(self.sides[at].time(time).ms)
+    }
+
     /// The side whose file is there and has nothing in it.
     fn empty(&self) -> Option<&'static str> {
         let is_empty = |side: &Side<R>| side.is_over && !side.has_lines;
@@ -535,14 +545,11 @@ impl<R: Read> Pair<R> {
         })
     }
 
-    /// Whether the client's next line begins another connection: its handshake begins the ids anew. Numbers that go on are those of
-    /// a client that says it twice.
+    /// Whether the client's next line begins another connection: its handshake begins the ids anew.
     fn is_anew(&self) -> bool {
         let id = self.sides[0].head().and_then(Ahead::handshake);
-        let Some((id, last)) = id.zip(self.begun) else {
-            return false;
-        };
-        id == last || last.as_integer().is_none()
+        id.zip(self.begun)
+            .is_some_and(|(id, last)| begins_anew(id, last))
     }
 
     /// Another connection begins: nothing of the last one is open in it.
@@ -684,10 +691,8 @@ impl<R: Read> Recording for Pair<R> {
         };
         if at == 0 && !is_announced && self.is_anew() {
             self.begin_anew();
-            let is_told = self.is_half || self.times_agree();
             let ahead = self.sides[0].head();
-            let time = ahead.and_then(|ahead| ahead.time).filter(|_| is_told);
-            let t_ms = time.map(|time| self.sides[0].time(time).ms);
+            let t_ms = self.told_ms(0, ahead.and_then(|ahead| ahead.time));
             let number = ahead.map_or(self.number, |ahead| ahead.number);
             let open = Entry::event(None, t_ms, EventKind::Open);
             return Ok(Some(open.hand_on(b"", number, &[])));
@@ -702,11 +707,7 @@ impl<R: Read> Recording for Pair<R> {
         };
         self.take(at, &ahead);
         let from = [Role::Client, Role::Server][at];
-        let is_told = self.is_half || self.times_agree();
-        let t_ms = ahead
-            .time
-            .filter(|_| is_told)
-            .map(|time| self.sides[at].time(time).ms);
+        let t_ms = self.told_ms(at, ahead.time);
         self.number = ahead.number;
         self.last = ahead.line;
         let text = Text::Here(ahead.at..self.last.len());
@@ -742,9 +743,7 @@ impl<R: Read> Recording for Pair<R> {
             guessed.push("how the two files were interleaved".to_owned());
         }
         if self.has_restarts {
-            guessed.push(
-                "connections: where a handshake begins the ids anew, another one begins".to_owned(),
-            );
+            guessed.push(ANEW.to_owned());
         }
         guessed
     }

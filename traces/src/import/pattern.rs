@@ -5,10 +5,10 @@ use std::io::Read;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::arrow::{Standpoint, Time, left_out, own_end, time_of};
+use super::arrow::{Standpoint, left_out, own_end};
 use super::entry::{Entries, Entry, Text};
 use super::mark::{Mark, mark};
-use super::time::{DayClock, seconds};
+use super::time::{Clocks, Time, seconds};
 use super::{Format, HEAD_BYTES, Head, Kind, Lost, Reading};
 use crate::event::Role;
 use crate::file::json::{Wrong, quoted};
@@ -106,7 +106,7 @@ impl Pattern {
             scanner: Scanner::new(),
             tailed: 0,
             regex: self.regex.clone(),
-            clock: DayClock::default(),
+            clocks: Clocks::default(),
             is_guessed: false,
             untimed: false,
             others: 0,
@@ -164,13 +164,14 @@ fn direction(found: &Captures<'_>) -> Option<Mark> {
     }
 }
 
+#[derive(Clone)]
 struct Form {
     standpoint: Standpoint,
     scanner: Scanner,
     /// Frames with something of the logger's behind them.
     tailed: u64,
     regex: Regex,
-    clock: DayClock,
+    clocks: Clocks,
     is_guessed: bool,
     untimed: bool,
     /// Lines that do not match.
@@ -208,11 +209,7 @@ impl super::Form for Form {
         let time = found
             .name("time")
             .map_or((Time::None, 0), |time| when(time.as_bytes()));
-        let t_ms = match time.0 {
-            Time::None => None,
-            Time::Point(ms) => Some(ms),
-            Time::OfDay(ms) => Some(self.clock.at(ms)),
-        };
+        let t_ms = self.clocks.at(time.0);
         self.untimed |= t_ms.is_none();
         self.is_guessed |= !matches!(mark, Mark::From(_));
         let session = found.name("session").map(|session| session.as_bytes());
@@ -285,7 +282,7 @@ impl super::Form for Form {
 /// A time as logs write it: a date and a time of day, a time of day, or seconds or milliseconds since 1970.
 fn when(text: &[u8]) -> (Time, usize) {
     let text = text.trim_ascii();
-    match (time_of(text), seconds(text)) {
+    match (Time::of(text), seconds(text)) {
         ((Time::None, _), Some((ms, length))) if length == text.len() => {
             // Thirteen digits without a point are milliseconds.
             let is_ms = length >= 12 && !text.contains(&b'.');

@@ -41,7 +41,7 @@ fn message(line: &[u8]) -> Option<(Role, usize)> {
     Some((role, line.len() - text.len()))
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     kept: Vec<u8>,
     begun: u64,

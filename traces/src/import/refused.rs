@@ -70,6 +70,36 @@ pub(super) const MITMPROXY: Format = refused(
     },
 );
 
+pub(super) const MARKDOWN: Format = refused(
+    "markdown",
+    "a text about logs that quotes lines of them",
+    "notes and bug reports in Markdown",
+    "cut out the log, and give that alone",
+    |head| {
+        let is_quoted = |line: &[u8]| memchr::memmem::find(line, b"\"jsonrpc\"").is_some();
+        let filled = head
+            .lines
+            .iter()
+            .filter(|line| !line.trim_ascii().is_empty());
+        let [mut frames, mut prose, mut fences] = [0; 3];
+        let mut is_greeted = false;
+        for line in filled.clone() {
+            frames += u32::from(is_quoted(line));
+            prose += u32::from(!is_quoted(line) && stamp(line).is_none());
+            fences += u32::from(line.starts_with(b"```"));
+            is_greeted |= is_quoted(line)
+                && memchr::memmem::find(line, b"\"result\"").is_some()
+                && memchr::memmem::find(line, b"\"protocolVersion\"").is_some();
+        }
+        let is_titled = filled.clone().next().is_some_and(|line| {
+            let title = line.iter().position(|byte| *byte != b'#').unwrap_or(0);
+            title > 0 && line[title] == b' '
+        });
+        // A report that has a whole session in it can be read as that.
+        (is_titled || fences > 1) && frames > 0 && prose > frames && !is_greeted
+    },
+);
+
 pub(super) const HTML: Format = refused(
     "html",
     "an HTML page",

@@ -55,7 +55,7 @@ pub(super) enum Sender {
 const OPEN_MAX: usize = 1 << 16;
 
 /// One side, as far as it is known.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Side {
     /// Requests that are not answered.
     open: BTreeSet<Key>,
@@ -65,7 +65,7 @@ struct Side {
 }
 
 /// Follows one session, frame by frame.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Senders {
     client: Side,
     server: Side,

@@ -36,7 +36,7 @@ fn title(line: &[u8]) -> Option<(i64, Role)> {
 const MESSAGE_BYTES_MAX: usize = crate::lines::LINE_BYTES_MAX;
 
 /// The message at hand.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Open {
     from: Option<(Role, u64)>,
     /// Its first line, from 1; 0 before that.
@@ -44,7 +44,7 @@ struct Open {
     rows: Vec<u8>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     open: Open,
     clock: DayClock,

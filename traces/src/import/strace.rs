@@ -212,7 +212,7 @@ fn decode(inside: &[u8], out: &mut Vec<u8>) {
 }
 
 /// What one side has sent and no line end has ended yet.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Pending {
     text: Vec<u8>,
     /// The line and the byte of it where that begins.
@@ -234,7 +234,7 @@ struct Part {
 }
 
 /// A server in the trace: one process, or several that share its pipes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Session {
     name: Option<String>,
     from: [Pending; 2],
@@ -242,6 +242,7 @@ struct Session {
 }
 
 /// A call that is not over.
+#[derive(Clone)]
 struct Begun {
     name: Vec<u8>,
     fd: Option<u32>,
@@ -252,6 +253,7 @@ struct Begun {
 }
 
 /// What passed in a call.
+#[derive(Clone)]
 struct Passed {
     role: Role,
     text: Vec<u8>,
@@ -264,6 +266,7 @@ struct Passed {
 }
 
 /// A read that is told when it began, and may have waited.
+#[derive(Clone)]
 struct Held {
     pid: Vec<u8>,
     passed: Passed,
@@ -273,7 +276,7 @@ struct Held {
 /// A read that began so long before what came next may have waited.
 const WAITED_MS: u64 = 1000;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     kept: Vec<u8>,

@@ -40,7 +40,7 @@ fn message(line: &[u8]) -> Option<(Role, usize)> {
     Some((role, line.len() - text.len()))
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Form {
     scanner: Scanner,
     /// Frames that are no JSON.

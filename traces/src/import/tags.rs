@@ -39,6 +39,7 @@ fn behind(line: &[u8], tag: &[u8]) -> Option<usize> {
     Some(line.len() - text.len())
 }
 
+#[derive(Clone)]
 pub(super) struct Form;
 
 impl super::Form for Form {

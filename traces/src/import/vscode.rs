@@ -77,6 +77,7 @@ const EVENTS: [(&[u8], Option<Role>, EventKind); 4] = [
     (b" Connection state: Error", None, EventKind::Teardown),
 ];
 
+#[derive(Clone)]
 pub(super) struct Form;
 
 impl super::Form for Form {

@@ -153,6 +153,12 @@ impl Account {
         };
     }
 
+    /// The server, as it calls itself.
+    pub(crate) fn server(&self) -> Option<String> {
+        let [_, server] = &self.peers;
+        server.as_ref().map(|peer| peer.name.clone())
+    }
+
     /// What the report says of the session.
     pub(crate) fn close(
         &self,

@@ -31,7 +31,7 @@ use crate::traces::file::{Party, PartyRole};
 use crate::traces::judge::{Ending, Finding, Vantage, Verdict};
 use crate::traces::lines::ReadError;
 use crate::traces::lost::Lost;
-use crate::traces::message::{Condition, Kind, Message, Method, Revision};
+use crate::traces::message::{Message, Revision};
 use crate::traces::recording::Recording;
 use crate::traces::scan::Scanner;
 
@@ -104,7 +104,7 @@ pub(crate) fn judge_live(
         ));
     }
     if let Some(last_ms) = reader.last_ms() {
-        sessions.wait_until(last_ms);
+        sessions.go_on(last_ms, |_| true);
     }
     sessions.lost = reader.lost();
     sessions.has_gaps = reader.has_gaps();
@@ -205,14 +205,14 @@ impl<'a> Sessions<'a> {
             return;
         };
         let waited = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.wait_until(t_ms.saturating_add(waited));
+        self.go_on(t_ms.saturating_add(waited), |_| true);
     }
 
-    /// Until then nothing else came.
-    fn wait_until(&mut self, t_ms: u64) {
+    /// Until then nothing else came in the sessions of such names. What is over does not wait.
+    fn go_on(&mut self, t_ms: u64, is_one: impl Fn(&Name) -> bool) {
         let exited = &self.exited;
         let live = self.observers.iter_mut();
-        let live = live.filter(|(name, _)| !exited.contains(name));
+        let live = live.filter(|(name, _)| is_one(name) && !exited.contains(name));
         live.for_each(|(_, watched)| watched.goes_on(t_ms));
     }
 
@@ -220,14 +220,16 @@ impl<'a> Sessions<'a> {
     fn fresh(&mut self) -> Vec<FindingReport> {
         let mut all = std::mem::take(&mut self.fresh);
         let mut observers = std::mem::take(&mut self.observers);
-        for watched in observers.values_mut() {
-            all.extend(self.fresh_of(watched));
+        let is_alone = observers.len() + self.done.report.sessions.len() < 2;
+        for (name, watched) in &mut observers {
+            all.extend(self.fresh_of(Some(name).filter(|_| !is_alone), watched));
         }
         self.observers = observers;
         all
     }
 
-    fn fresh_of(&self, watched: &mut Watched) -> Vec<FindingReport> {
+    /// What was found in that session, which is named where there are others.
+    fn fresh_of(&self, named: Option<&Name>, watched: &mut Watched) -> Vec<FindingReport> {
         let observer = &watched.observer;
         let mut findings = observer.findings()[watched.told..].to_vec();
         watched.told = observer.findings().len();
@@ -237,7 +239,11 @@ impl<'a> Sessions<'a> {
         choice.weigh(&mut findings);
         findings.retain(|finding| choice.shows(finding));
         let line_of = |frame| self.lines.of(frame);
-        let report = |finding| report_of(finding, &both_parties(), line_of, revision);
+        let server = named.and_then(|name| name.as_given().or_else(|| watched.account.server()));
+        let report = |finding| FindingReport {
+            server: server.clone(),
+            ..report_of(finding, &both_parties(), line_of, revision)
+        };
         findings.iter().map(report).collect()
     }
 
@@ -324,61 +330,36 @@ impl<'a> Sessions<'a> {
                 };
                 self.observer(line, None).event(&event);
             }
-            CaptureWhat::Event(event) if is_between(line, event) => {
-                let all = self.named_by(line);
-                if let Some(t_ms) = line.t_ms {
-                    let those = self.observers.iter_mut();
-                    // What is over does not wait.
-                    let those =
-                        those.filter(|(name, _)| all.contains(name) && !self.exited.contains(name));
-                    those.for_each(|(_, watched)| watched.goes_on(t_ms));
-                }
-                self.exited.extend(all);
-            }
-            CaptureWhat::Event(event) => {
-                let Some(event) = log_event(line, event) else {
-                    self.goes_on(line);
-                    return;
-                };
-                // The server is gone, or the client has closed what it writes to: what comes then is another session.
-                let is_over = match event.what {
-                    LogWhat::Exit { .. } => event.by == Role::Server,
-                    LogWhat::Eof => event.by == Role::Client,
-                    _ => false,
-                };
-                if is_over && line.stream.is_none() {
-                    let all = self.named_by(line);
-                    self.exited.extend(all);
-                }
-                // What names no session and no exchange concerns all of them.
-                let stream = line.stream.as_deref();
-                let is_known = stream.is_some_and(|name| self.routes.knows(name));
-                let is_of_all = line.session.is_none() && !is_known;
-                if is_of_all && !self.observers.is_empty() {
-                    let all = self.observers.values_mut();
-                    all.for_each(|observer| observer.event(&event));
-                } else {
-                    self.observer(line, None).event(&event);
-                }
-            }
+            CaptureWhat::Event(event) => self.event(line, event),
         }
     }
 
-    /// A line that is no concern of a session's, and has a time: until then nothing else has come.
-    fn goes_on(&mut self, line: &CaptureLine<'_>) {
-        let Some(t_ms) = line.t_ms else { return };
-        let all = self.named_by(line);
-        let exited = &self.exited;
-        let live = self.observers.iter_mut();
-        let live = live.filter(|(name, _)| all.contains(name) && !exited.contains(name));
-        live.for_each(|(_, watched)| watched.goes_on(t_ms));
-    }
-
-    /// The sessions that an event concerns: that of its name, or all there are.
-    fn named_by(&self, line: &CaptureLine<'_>) -> Vec<Name> {
-        match line.session.as_deref() {
-            Some(session) => vec![Name::given(session)],
-            None => self.observers.keys().cloned().collect(),
+    fn event(&mut self, line: &CaptureLine<'_>, event: &CaptureEvent<'_>) {
+        let told = log_event(line, event);
+        let session = line.session.as_deref();
+        // A line that is no concern of a session's, and has a time: until then nothing else has come.
+        if let (None, Some(t_ms)) = (&told, line.t_ms) {
+            self.go_on(t_ms, |name| {
+                session.is_none_or(|session| name.is_given(session))
+            });
+        }
+        // What comes then is another session's.
+        if line.stream.is_none() && event.kind.ends_connection(event.by) {
+            match session {
+                Some(session) => drop(self.exited.insert(Name::given(session))),
+                None => self.exited.extend(self.observers.keys().cloned()),
+            }
+        }
+        let Some(event) = told else { return };
+        // What names no session and no exchange concerns all of them.
+        let stream = line.stream.as_deref();
+        let is_known = stream.is_some_and(|name| self.routes.knows(name));
+        let is_of_all = session.is_none() && !is_known;
+        if is_of_all && !self.observers.is_empty() {
+            let all = self.observers.values_mut();
+            all.for_each(|observer| observer.event(&event));
+        } else {
+            self.observer(line, None).event(&event);
         }
     }
 
@@ -458,7 +439,8 @@ impl<'a> Sessions<'a> {
     /// A session is over: keeps what came of it.
     fn close(&mut self, name: &Name, mut watched: Watched) {
         if self.clock.is_some() {
-            let fresh = self.fresh_of(&mut watched);
+            let is_alone = self.observers.is_empty() && self.done.report.sessions.is_empty();
+            let fresh = self.fresh_of(Some(name).filter(|_| !is_alone), &mut watched);
             self.fresh.extend(fresh);
         }
         let Watched {
@@ -556,31 +538,11 @@ fn is_decided(id: &str, lost: Lost) -> bool {
     rule(id).is_none_or(|rule| needed(rule, lost).is_nothing())
 }
 
-/// Whether the event stands between two connections: one came up, or the last was taken down, by whichever side.
-fn is_between(line: &CaptureLine<'_>, event: &CaptureEvent<'_>) -> bool {
-    let is_end = event.kind == EventKind::Teardown && event.by.is_none();
-    line.stream.is_none() && (is_end || event.kind == EventKind::Open)
-}
-
-/// Whether a session may begin with that message.
-fn begins(message: &Message) -> bool {
-    message.method == Method::Initialize || message.kind == Kind::Request && is_stateless(message)
-}
-
-/// Whether the message speaks for itself, by whichever revision that has no sessions.
-fn is_stateless(message: &Message) -> bool {
-    message.has(Condition::MetaVersion)
-        || matches!(
-            message.method,
-            Method::ServerDiscover | Method::SubscriptionsListen
-        )
-}
-
 /// Whether a finding could be the doing of lines that could not be used: it needs more than its own
 /// frame, and that frame does not stand before the first such line.
 fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bool {
     let Some(hole) = hole else { return false };
-    let needs_more = needs_more_than_its_frame(finding);
+    let needs_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
     let line = finding.frames.last().and_then(|&frame| lines.of(frame));
     let is_before = line.is_some_and(|line| line < hole) && finding.rule != "request-unanswered";
     finding.verdict == Verdict::Broken && needs_more && !is_before
@@ -588,11 +550,6 @@ fn rests_on_the_whole(finding: &Finding, hole: Option<u64>, lines: &Lines) -> bo
 
 fn rests_on_all_frames(finding: &Finding) -> bool {
     finding.verdict == Verdict::Broken && !is_decided(finding.rule, Lost::FRAMES)
-}
-
-fn needs_more_than_its_frame(finding: &Finding) -> bool {
-    let is_of_more = rule(finding.rule).is_none_or(|rule| rule.needs != Needs::Frame);
-    finding.verdict == Verdict::Broken && is_of_more
 }
 
 /// Whether a finding rests on other frames than its own, which may be another client's: what a result has to hold depends on

@@ -13,6 +13,7 @@ use super::{Checked, Wanted, capture, failed, finish};
 use crate::cli::args::Format;
 use crate::cli::evidence::{self, Source, Tee};
 use crate::cli::findings::findings_text;
+use crate::cli::input::is_packed;
 use crate::cli::interrupt;
 use crate::cli::outcome::{Failure, Result, print, remark, shown};
 use crate::cli::replay::read_failure;
@@ -59,6 +60,8 @@ struct Followed {
     recording: Box<dyn Recording>,
     /// What was read of it.
     copy: File,
+    /// So much was there when it was told what it is.
+    told_bytes: u64,
     tail: Rc<State>,
 }
 
@@ -76,8 +79,12 @@ fn begin(
         let size = path.metadata().map_or(0, |data| data.len());
         if size != looked_at {
             looked_at = size;
+            if is_packed(path).unwrap_or(false) {
+                return Err(whole(path, "what is packed is not written on"));
+            }
             match open(path, pattern, stop) {
-                Ok(followed) => return Ok(Some(followed)),
+                Ok(Opened::Log(followed)) => return Ok(Some(followed)),
+                Ok(Opened::Trace) => return Err(whole(path, "a trace is not followed")),
                 Err(failure) if size >= HEAD_BYTES => return Err(failure),
                 Err(failure) => seen = Some(failure),
             }
@@ -95,7 +102,21 @@ fn begin(
     }
 }
 
-fn open(path: &Path, pattern: Option<&Pattern>, stop: &'static AtomicBool) -> Result<Followed> {
+/// What the file is.
+enum Opened {
+    Log(Followed),
+    Trace,
+}
+
+/// What is said of a file that is judged as a whole.
+fn whole(path: &Path, why: &str) -> Failure {
+    Failure::new(format!(
+        "{}: {why}: check it without --follow, once it is there",
+        shown(path)
+    ))
+}
+
+fn open(path: &Path, pattern: Option<&Pattern>, stop: &'static AtomicBool) -> Result<Opened> {
     let unreadable = |error: &io::Error| Failure::file("read", path, error);
     let state = Rc::new(State::default());
     let tail = Tail::open(path, state.clone(), stop).map_err(|error| unreadable(&error))?;
@@ -105,27 +126,26 @@ fn open(path: &Path, pattern: Option<&Pattern>, stop: &'static AtomicBool) -> Re
         None => Log::open(tee),
     };
     let recording = match log.map_err(|error| read_failure(path, &error))? {
-        Log::Trace(_) => {
-            let message = "a trace is not followed: it is judged once it is written";
-            return Err(Failure::new(format!("{}: {message}", shown(path))));
-        }
+        Log::Trace(_) => return Ok(Opened::Trace),
         log => log.into_recording(),
     };
     state.is_live.set(true);
-    Ok(Followed {
+    Ok(Opened::Log(Followed {
         recording,
+        told_bytes: copy.metadata().map_or(u64::MAX, |data| data.len()),
         copy,
         tail: state,
-    })
+    }))
 }
 
 fn follow(path: &Path, followed: Followed, wanted: &Wanted, format: Format) -> Checked {
     let Followed {
         mut recording,
         copy,
+        told_bytes,
         tail,
     } = followed;
-    let source = Source::Spool(&copy);
+    let source = Source::Followed(&copy, told_bytes);
     let is_capture = recording.format() == "capture";
     let show = |findings: &mut [FindingReport]| {
         match is_capture {

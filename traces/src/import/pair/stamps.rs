@@ -2,7 +2,7 @@
 
 use crate::classify::classify;
 use crate::file::json::{Wrong, quoted};
-use crate::import::time::{DayClock, clock, month_day, stamp};
+use crate::import::time::{DayClock, clock, month_day, seconds, stamp};
 use crate::import::{Head, Kind, recognise};
 use crate::message::Kind as MessageKind;
 use crate::scan::{Scanner, white};
@@ -47,6 +47,8 @@ enum Style {
 #[derive(Debug, Default)]
 pub(super) struct Stamps {
     style: Option<Style>,
+    /// How far the last one went.
+    length: usize,
     day: DayClock,
     year: Years,
     /// The first one was next to nothing: the times count from the beginning of the file.
@@ -150,6 +152,7 @@ impl Stamps {
             scale,
             is_coarse,
         } = told;
+        self.length = begin;
         let is_of_file = *self.is_of_file.get_or_insert(ms < MINUTE_MS);
         let (ms, scale) = match scale {
             Scale::Day => {
@@ -167,6 +170,15 @@ impl Stamps {
             is_coarse,
         };
         ((!is_counter).then_some(time), begin)
+    }
+
+    /// Whether a line without an end stops in its time, or behind it: all lines have one.
+    pub(super) fn stop_inside(&self, line: &[u8]) -> bool {
+        let is_of_time = |byte: &u8| byte.is_ascii_alphanumeric() || b"-:./,+[] ".contains(byte);
+        self.style.is_some_and(|style| match told(style, line) {
+            Some((_, begin)) => line[begin..].trim_ascii().is_empty(),
+            None => line.len() < self.length && line.iter().all(is_of_time),
+        })
     }
 
     /// Whether they are times of day.
@@ -243,13 +255,18 @@ fn told(style: Style, line: &[u8]) -> Option<(Told, usize)> {
 
 /// Seconds, or parts of a second where there are too many for seconds.
 fn number(text: &[u8]) -> Option<(u64, usize, Scale)> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let whole = std::str::from_utf8(&text[..digits])
-        .ok()?
-        .parse::<u64>()
-        .ok()?;
+    let count = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = count(text);
+    let whole = std::str::from_utf8(&text[..digits]).ok()?;
+    let whole = whole.parse::<u64>().ok()?;
+    let fraction = text[digits..].strip_prefix(b".").map_or(0, count);
+    let length = if fraction > 0 {
+        digits + 1 + fraction
+    } else {
+        digits
+    };
     let ms = match digits {
-        0..=11 => whole.checked_mul(1000)?,
+        0..=11 => seconds(&text[..length])?.0,
         12..=14 => whole,
         15..=17 => whole / 1000,
         _ => whole / 1_000_000,
@@ -258,26 +275,7 @@ fn number(text: &[u8]) -> Option<(u64, usize, Scale)> {
         0..SECONDS_MIN => Scale::File,
         _ => Scale::Utc,
     };
-    let fraction = text[digits..].strip_prefix(b".").map_or(0, |rest| {
-        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    });
-    if fraction == 0 {
-        return Some((ms, digits, scale));
-    }
-    let mut part = 0;
-    if digits <= 11 {
-        let of = |nth: usize| {
-            text.get(digits + 1 + nth)
-                .filter(|byte| byte.is_ascii_digit())
-        };
-        for nth in 0..3 {
-            part = part * 10
-                + of(nth)
-                    .filter(|_| nth < fraction)
-                    .map_or(0, |byte| u64::from(byte - b'0'));
-        }
-    }
-    Some((ms + part, digits + 1 + fraction, scale))
+    Some((ms, length, scale))
 }
 
 /// Whether a message may begin there.

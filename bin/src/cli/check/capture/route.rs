@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::account::Watched;
-use super::{SESSIONS_MAX, Sessions, begins, is_stateless};
+use super::{SESSIONS_MAX, Sessions};
 use crate::traces::capture::{CaptureLine, CaptureWhat};
 use crate::traces::event::{FrameNo, Role};
 use crate::traces::http::Head;
 use crate::traces::judge::Vantage;
-use crate::traces::message::{Kind, Message, Method};
+use crate::traces::message::{Kind, Message};
 
 /// So many sessions that no line names are judged at once; the one that began first gives way, and what comes for it
 /// later is judged as a recording that begins in the middle.
@@ -42,6 +42,11 @@ impl Name {
     /// As the lines name it.
     pub(super) fn as_given(&self) -> Option<String> {
         (!self.given.is_empty()).then(|| self.given.clone())
+    }
+
+    /// The lines name it so.
+    pub(super) fn is_given(&self, name: &str) -> bool {
+        self.nth == 0 && self.given == name
     }
 
     /// It is none of those that only the headers tell apart.
@@ -190,9 +195,7 @@ impl Sessions<'_> {
     /// The session of a request of HTTP.
     fn of_request(&mut self, head: &Head<'_>, message: Option<&Message>, line: u64) -> Name {
         let latest = Name::found(self.routes.latest);
-        let is_initialize = message.is_some_and(|message| {
-            message.kind == Kind::Request && message.method == Method::Initialize
-        });
+        let is_initialize = message.is_some_and(Message::is_handshake);
         match session_id(head) {
             Some(id) => {
                 if let Some(name) = self.routes.ids.get(id) {
@@ -257,7 +260,7 @@ impl Sessions<'_> {
 
     /// Whether many clients may send requests like that to the server, with nothing that tells them apart.
     fn shares_out(&self, message: &Message) -> bool {
-        message.kind == Kind::Request && is_stateless(message) && !self.has_one_client()
+        message.kind == Kind::Request && message.speaks_for_itself() && !self.has_one_client()
     }
 
     /// A request that speaks for itself, from whichever client: the first session in which its id and its token are free.
@@ -340,7 +343,7 @@ impl Sessions<'_> {
     /// After the server's program, or the client's output, has ended, a handshake or a request that speaks for itself goes to another
     /// one, and begins another session.
     pub(super) fn begin_again(&mut self, name: &Name, message: &Message) {
-        if self.exited.is_empty() || !begins(message) || !self.exited.remove(name) {
+        if self.exited.is_empty() || !message.begins_session() || !self.exited.remove(name) {
             return;
         }
         self.routes.forget_ids(name);
