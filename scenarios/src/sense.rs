@@ -35,8 +35,20 @@ impl Scenario {
                 return wrong(&place, message);
             }
         }
+        for (at, party) in self.parties.iter().enumerate() {
+            let to_pipes = |link: &Link| link.server == party.name && link.kind == Transport::Pipe;
+            if party.writes_stderr && !self.links.iter().any(to_pipes) {
+                let place = [key("parties"), Place::At(at), key("writes_stderr")];
+                let message =
+                    "over http no client has the stderr of its server: nothing is written";
+                return wrong(&place, message);
+            }
+        }
         for (at, link) in self.links.iter().enumerate() {
             let here = |member: &str| vec![key("links"), Place::At(at), key(member)];
+            if let Some(message) = self.idle_stderr(link) {
+                return wrong(&here("stderr_capacity"), message);
+            }
             if let Some((members, message)) = idle_member(link) {
                 let mut place = here(members[0]);
                 place.extend(members[1..].iter().map(|member| key(member)));
@@ -79,6 +91,19 @@ impl Scenario {
             return wrong(&[key("bounds"), key("hostile_steps")], message);
         }
         Ok(())
+    }
+
+    /// Room for lines that nobody writes.
+    fn idle_stderr(&self, link: &Link) -> Option<String> {
+        let mut writers = self.parties.iter().filter(|party| party.writes_stderr);
+        let is_idle =
+            link.kind == Transport::Http || writers.all(|party| party.name != link.server);
+        (link.stderr_capacity.is_some() && is_idle).then(|| {
+            format!(
+                "`{}` writes nothing on the stderr of this link",
+                link.server
+            )
+        })
     }
 
     /// A step for which the client sends nothing, since a capability is missing.
