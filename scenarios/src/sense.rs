@@ -54,6 +54,9 @@ impl Scenario {
                 place.extend(members[1..].iter().map(|member| key(member)));
                 return wrong(&place, message);
             }
+            if let Some(message) = self.never_resumed(link) {
+                return wrong(&here("resumable"), message);
+            }
             let same = |other: &Link| other.client == link.client && other.server == link.server;
             if self.links[..at].iter().any(same) {
                 let (client, server) = (&link.client, &link.server);
@@ -91,6 +94,30 @@ impl Scenario {
             return wrong(&[key("bounds"), key("hostile_steps")], message);
         }
         Ok(())
+    }
+
+    /// A link whose streams could be resumed, between parties that speak 2026-07-28 there: that revision has no way to.
+    fn never_resumed(&self, link: &Link) -> Option<String> {
+        let modern = Revision::V2026_07_28;
+        let ends = [&link.client, &link.server];
+        let speaks = |name: &String| {
+            let mut parties = self.parties.iter();
+            let party = parties.find(|party| party.name == *name);
+            party.map_or(Revisions::default(), |party| party.revisions)
+        };
+        let only = |name: &&&String| speaks(name).newest_with_handshake().is_none();
+        let who = match ends.iter().find(only) {
+            Some(name) => format!("`{name}` speaks nothing but {modern}"),
+            None if ends.iter().all(|name| speaks(name).has(modern)) => {
+                format!(
+                    "`{}` and `{}` both speak {modern}",
+                    link.client, link.server
+                )
+            }
+            None => return None,
+        };
+        let message = || format!("{who}, where no stream that broke is opened again");
+        link.resumable.then(message)
     }
 
     /// Room for lines that nobody writes.

@@ -296,6 +296,16 @@ fn what_contradicts_itself_is_placed_with_the_reason() {
             "7:73: the budget of `faults.drop` is 0: no connection ever breaks",
         ),
         (
+            "\"role\": \"server\"}\n  ],\n  \"links\": [{\"kind\": \"pipe\", \"client\": \"c\", \"server\": \"s\"}]",
+            "\"role\": \"server\", \"revisions\": [\"2026-07-28\"]}\n  ], \"faults\": {\"drop\": 1},\n  \"links\": [{\"kind\": \"http\", \"client\": \"c\", \"server\": \"s\", \"resumable\": true}]",
+            "7:73: `s` speaks nothing but 2026-07-28, where no stream that broke is opened again",
+        ),
+        (
+            "\"window\": 2},\n    {\"name\": \"s\", \"role\": \"server\"}\n  ],\n  \"links\": [{\"kind\": \"pipe\", \"client\": \"c\", \"server\": \"s\"}]",
+            "\"window\": 2, \"revisions\": [\"2025-11-25\", \"2026-07-28\"]},\n    {\"name\": \"s\", \"role\": \"server\", \"revisions\": [\"2025-11-25\", \"2026-07-28\"]}\n  ], \"faults\": {\"drop\": 1},\n  \"links\": [{\"kind\": \"http\", \"client\": \"c\", \"server\": \"s\", \"resumable\": true}]",
+            "7:73: `c` and `s` both speak 2026-07-28, where no stream that broke is opened again",
+        ),
+        (
             "\"role\": \"server\"",
             "\"role\": \"server\", \"capabilities\": [\"tools\", \"roots\"]",
             "5:53: `roots` is for clients to declare; `s` is a server",
