@@ -136,6 +136,24 @@ struct Flaws {
 }
 
 impl Flaws {
+    /// The rules that it may break, or may not.
+    #[cold]
+    fn pass_over(self, cx: &mut Cx<'_>) {
+        if self.id {
+            cx.pass_over(&MRTR_RETRY_NEW_ID);
+        }
+        if self.state.is_some() {
+            cx.pass_over(&MRTR_RETRY_STATE_ECHO);
+            cx.pass_over(&MRTR_NO_INVENTED_STATE);
+        }
+        if self.lacks.is_some() {
+            cx.pass_over(&MRTR_RETRY_ANSWERS_ALL);
+        }
+        if self.params {
+            cx.pass_over(&MRTR_RETRY_SAME_REQUEST);
+        }
+    }
+
     fn count(self) -> u32 {
         u32::from(self.id)
             + u32::from(self.state.is_some())
@@ -176,7 +194,7 @@ pub(super) fn sent(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
     let about = |at: &usize| retry.is_about(exchanges.get(*at));
     let mut found: Vec<usize> = same_state.iter().copied().filter(about).collect();
     if found.is_empty() {
-        if let Some(&at) = same_state.last() {
+        if let Some(&at) = same_state.last().filter(|_| !exchanges.is_lossy) {
             return for_another(part, cx, &retry, exchanges.get(at));
         }
         let open = |one: &Exchange| matches!(one.stage, Stage::Asked | Stage::Retried);
@@ -202,6 +220,10 @@ pub(super) fn sent(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
     let Some((at, flaws)) = best else {
         return fits_nothing(part, deep, cx, &retry);
     };
+    if exchanges.is_lossy && flaws.count() > 0 {
+        // It may come back to one that was forgotten.
+        return flaws.pass_over(cx);
+    }
     report(part, cx, &retry, exchanges.get(at), flaws);
     judge_answers(part, cx, frame, &retry, exchanges.get(at));
     deep.exchanges.retry(at, retry.id);
@@ -253,7 +275,7 @@ fn fits_nothing(part: &Part, deep: &Deep, cx: &mut Cx<'_>, retry: &Retry<'_>) {
         let rule = &MRTR_NO_INVENTED_STATE;
         return part.case(cx, rule, verdict, severity, &frames, state, text);
     }
-    if !retry.has_keys() {
+    if !retry.has_keys() || exchanges.is_lossy {
         return;
     }
     let open = |one: &Exchange| matches!(one.stage, Stage::Asked | Stage::Retried);
