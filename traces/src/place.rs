@@ -334,13 +334,16 @@ mod tests {
     #[test]
     fn a_header_is_found_in_any_case() {
         let line = br#"{"raw":"{\"head\":{\"headers\":{\"accept\":1}}}","dir":"c2s","head":{"method":"POST","headers":{"x":["accept"], "Accept" : "y"}}}"#;
-        let (name, value) = header(line, "accept").unwrap();
+        let (name, value) = http(line, HttpPart::Header("accept")).unwrap();
         assert_eq!(&line[name], b"\"Accept\"");
         assert_eq!(&line[value], b"\"y\"");
         assert_eq!(sender(line), Some(Role::Client));
-        assert_eq!(header(line, "origin"), None);
-        assert_eq!(header(b"{\"head\":[]}", "accept"), None);
-        assert_eq!(header(b"{\"head\":{\"headers\":{}}", "accept"), None);
+        assert_eq!(http(line, HttpPart::Header("origin")), None);
+        assert_eq!(http(b"{\"head\":[]}", HttpPart::Header("accept")), None);
+        assert_eq!(
+            http(b"{\"head\":{\"headers\":{}}", HttpPart::Header("accept")),
+            None
+        );
     }
 
     use proptest::prelude::*;
