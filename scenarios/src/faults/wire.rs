@@ -175,7 +175,8 @@ pub(super) const FAULTS: &[Fault] = &[
     .sometimes(),
     does(
         "client-writes-before-it-reads",
-        "The client reads nothing while a frame of its own waits for room in a pipe, and a server that waits to write on its stderr waits for it.",
+        "The client reads nothing while a frame of its own waits for room in a pipe, and a server that waits to write on its \
+            stderr waits for it.",
         "full-pipes-and-stderr",
         Client,
         "request-unanswered",

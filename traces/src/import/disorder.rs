@@ -78,7 +78,8 @@ impl Disorder {
     }
 
     pub(super) fn remark(&self) -> Option<String> {
-        let said = "the lines are not in the order of their times: which of two frames came first is not certain; sorted by time they tell it";
+        let said = "the lines are not in the order of their times: which of two frames came first is not certain; sorted by \
+            time they tell it";
         self.is_out_of_order.then(|| said.to_owned())
     }
 }
