@@ -815,6 +815,76 @@ fn heads_of_exchanges_are_judged() {
     assert_eq!(shown["from"], "client");
 }
 
+/// Where no header is at fault, a finding points at the method, the target, the status or the id of the event.
+#[test]
+fn findings_about_http_point_at_its_parts() {
+    let folder = folder();
+    let frame = |text: &str| serde_json::Value::from(text).to_string();
+    let init = frame(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    );
+    let welcome = frame(
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
+    );
+    let told = frame(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let list = |id: u32| {
+        frame(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#
+        ))
+    };
+    let tools = |id: u32| {
+        frame(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#
+        ))
+    };
+    let post = |stream: &str, method: &str, target: &str, raw: &str| {
+        format!(
+            r#"{{"dir":"c2s","stream":"{stream}","raw":{raw},"head":{{"method":"{method}","target":"{target}"}}}}"#
+        )
+    };
+    let json = r#"{"content-type":"application/json"}"#;
+    let events = r#"{"content-type":"text/event-stream"}"#;
+    let answer = |stream: &str, headers: &str, id: &str, raw: &str| {
+        format!(
+            r#"{{"dir":"s2c","stream":"{stream}"{id},"raw":{raw},"head":{{"status":200,"headers":{headers}}}}}"#
+        )
+    };
+    let lines = [
+        r#"{"event":"open","vantage":"client","transport":"http"}"#.to_owned(),
+        post("i", "POST", "/mcp", &init),
+        answer("i", json, "", &welcome),
+        post("n", "POST", "/mcp", &told),
+        r#"{"dir":"s2c","stream":"n","head":{"status":200,"headers":{}}}"#.to_owned(),
+        post("a", "PUT", "/mcp", &list(1)),
+        answer("a", events, r#","sse_id":"e""#, &tools(1)),
+        r#"{"dir":"s2c","stream":"a","event":"eof"}"#.to_owned(),
+        post("b", "POST", "/mcp?access_token=x", &list(2)),
+        answer("b", events, r#","sse_id":"e""#, &tools(2)),
+        r#"{"dir":"s2c","stream":"b","event":"eof"}"#.to_owned(),
+    ];
+    write(folder.path(), "log.jsonl", lines.join("\n") + "\n");
+    let report = check(folder.path(), &["log.jsonl"]);
+    let shown: Vec<String> = self::list(&report["files"][0]["findings"])
+        .iter()
+        .map(|finding| {
+            let line = finding["line"].as_u64().expect("a line") as usize;
+            let column = finding["column"].as_u64().map(|column| column as usize);
+            let there = column.map_or("", |column| &lines[line - 1][column - 1..]);
+            let there: String = there.chars().take_while(|c| !",}".contains(*c)).collect();
+            format!("{} {there}", text(finding, "rule"))
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "http-one-post-per-message \"PUT\"",
+            "http-auth-header \"/mcp?access_token=x\"",
+            "http-event-id-unique \"e\"",
+            "http-202-for-one-way 200",
+        ]
+    );
+}
+
 /// A recording that begins in the middle: what came before may explain an answer that looks like one too many, or an error without
 /// an id.
 #[test]

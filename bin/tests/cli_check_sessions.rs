@@ -271,6 +271,94 @@ fn clients_without_ids_are_not_accused_of_each_other() {
     }
 }
 
+/// What is right under the one revision and wrong under the other, when nobody can tell which of the two clients sent it.
+#[test]
+fn clients_of_two_revisions_are_not_held_to_each_others() {
+    let log = Log::default();
+    let (one, two) = (log.session("one"), log.session("two"));
+    let nameless = |lines: String| {
+        let mut lines = lines.replace(",\"mcp-session-id\":\"one\"", "");
+        for text in [
+            "\"mcp-session-id\":\"one\",",
+            "\"mcp-session-id\":\"two\",",
+            ",\"mcp-session-id\":\"two\"",
+        ] {
+            lines = lines.replace(text, "");
+        }
+        lines
+    };
+    let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    let pong = |id: u32| json!({"jsonrpc": "2.0", "id": id, "result": {}});
+    let headers = json!({"mcp-protocol-version": "2025-03-26"});
+    let [asks, answers] = log.exchange(
+        json!([ping(8), ping(9)]),
+        headers,
+        200,
+        json!({}),
+        &json!([pong(8), pong(9)]),
+    );
+    let opening = one.opening().concat().replace("2025-11-25", "2025-03-26");
+    let lines = [opening, two.opening().concat(), asks, answers].concat();
+    for vantage in ["between", "server"] {
+        let (found, _) = found(&nameless(lines.clone()), vantage);
+        let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+        assert!(broken.is_empty(), "{vantage}: {broken:?}");
+    }
+}
+
+/// A ping may go out before the answer to initialize has brought the id of the session.
+#[test]
+fn what_is_sent_before_the_id_came_belongs_to_who_waits_for_it() {
+    let log = Log::default();
+    let (one, two) = (log.session("one"), log.session("two"));
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let pong = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    let [asks, pongs] = log.exchange(ping, json!({}), 200, json!({}), &pong);
+    let [opens, welcomes] = two.opening();
+    let [opens_first, welcomes_first] = one.opening();
+    let rest = |one: &Session<'_>| [one.initialized().concat(), one.list(2).concat()].concat();
+    // Of the second while the first is at work; of the first while the second has its id already.
+    let at_work = [
+        one.whole(),
+        opens.clone(),
+        asks.clone(),
+        pongs.clone(),
+        welcomes.clone(),
+        rest(&two),
+    ];
+    let waits = [
+        opens_first.clone(),
+        opens.clone(),
+        welcomes.clone(),
+        rest(&two),
+        two.list(1).concat(),
+        asks.clone(),
+        pongs.clone(),
+        welcomes_first.clone(),
+        rest(&one),
+    ];
+    // Both wait: it may be of either.
+    let both_wait = [opens_first, opens, asks, pongs, welcomes_first, welcomes];
+    let twice = [
+        rest(&one),
+        one.list(1).concat(),
+        rest(&two),
+        two.list(1).concat(),
+    ]
+    .concat();
+    for lines in [
+        at_work.concat(),
+        waits.concat(),
+        both_wait.concat() + &twice,
+    ] {
+        for vantage in ["between", "server"] {
+            let (found, _) = found(&lines, vantage);
+            let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+            assert!(broken.is_empty(), "{vantage}: {broken:?}");
+        }
+    }
+}
+
 /// Beside a session with an id, a request that needs none may be another client's: both may use one id.
 #[test]
 fn a_request_beside_a_session_is_perhaps_of_another_client() {
@@ -412,4 +500,81 @@ fn clients_without_sessions_are_not_taken_for_one() {
     let (found, _) = found(&lines, "client");
     let expected = ["id-unique-in-flight broken client line 2"];
     assert_eq!(&found[..1], expected, "{found:?}");
+}
+
+/// More named sessions than are judged at once: the silent ones give way, and what comes back is not taken for a session that
+/// begins without a handshake.
+#[test]
+fn very_many_named_sessions_give_way_to_each_other() {
+    let mut lines = String::from(
+        "{\"event\":\"open\",\"vantage\":\"between\",\"transport\":\"stdio\",\"whole\":true}\n",
+    );
+    let mut say = |session: u32, dir: &str, frame: Value| {
+        let session = format!("s{session}");
+        let line = json!({"dir": dir, "session": session, "raw": frame.to_string()});
+        lines.push_str(&format!("{line}\n"));
+    };
+    let info = json!({"name": "n", "version": "1"});
+    const COUNT: u32 = 4_200;
+    for session in 0..COUNT {
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        let ask = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let result =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info});
+        say(session, "c2s", ask);
+        say(
+            session,
+            "s2c",
+            json!({"jsonrpc": "2.0", "id": 0, "result": result}),
+        );
+        say(
+            session,
+            "c2s",
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        );
+        say(
+            session,
+            "c2s",
+            json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+        );
+        say(
+            session,
+            "s2c",
+            json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
+        );
+    }
+    // One that gave way goes on; the newest is still known, with the id that it used.
+    for (session, id) in [(3, 2), (COUNT - 1, 1)] {
+        say(
+            session,
+            "c2s",
+            json!({"jsonrpc": "2.0", "id": id, "method": "ping"}),
+        );
+        say(
+            session,
+            "s2c",
+            json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+        );
+    }
+    let here = folder();
+    write(here.path(), "log", &lines);
+    let report = mcpsim(here.path(), &["check", "log", "--format", "json"])
+        .ends(1)
+        .json();
+    let file = &report["files"][0];
+    let rules: Vec<&str> = file["findings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["rule"].as_str().expect("a rule"))
+        .collect();
+    assert_eq!(rules, ["id-reused-by-sender"]);
+    let sessions = file["sessions"].as_array().expect("a list");
+    assert_eq!(sessions.len(), COUNT as usize + 1);
+    assert!(
+        file["remarks"]
+            .to_string()
+            .contains("more than 4096 sessions")
+    );
 }

@@ -418,3 +418,27 @@ fn arrays_wait_for_each_other() {
     let server = [old(WELCOME), format!("[{},{}]", pong(2), pong(1)), pong(3)];
     assert_eq!(found(&both(&client, &server)), [""; 0]);
 }
+
+/// Which revision was agreed on stands in the answer to initialize: without it nobody can tell whether arrays may be sent.
+#[test]
+fn the_client_alone_does_not_show_what_was_agreed_on() {
+    let array = format!("[{},{}]", ping(1), ping(2));
+    let here = folder();
+    write(
+        here.path(),
+        "c2s",
+        format!("{INITIALIZE}\n{INITIALIZED}\n{array}\n"),
+    );
+    let args = ["check", "--format", "json", "--c2s", "c2s"];
+    let report = mcpsim(here.path(), &args).ends(0).json()["files"][0].take();
+    let expected = ["batch-not-in-revision client unsure"];
+    assert_eq!(found(&report), expected);
+    // With the answer it is known.
+    let client = [INITIALIZE.to_owned(), INITIALIZED.to_owned(), array];
+    let server = [WELCOME.to_owned(), pong(1), pong(2)];
+    let found = found(&both(&client, &server));
+    assert!(
+        found.contains(&"batch-not-in-revision client broken".to_owned()),
+        "{found:?}"
+    );
+}

@@ -90,6 +90,9 @@ impl Keyed for Box<Asked> {
     }
 }
 
+/// So many open requests of a side are kept with what they ask for; answers to others are judged by themselves.
+const ASKED_MAX: usize = 1 << 14;
+
 /// Params longer than this are not kept; answers to them are judged by the rest.
 const PARAMS_MAX: usize = 1 << 16;
 
@@ -372,6 +375,16 @@ impl Part {
                 false => (&mut deep.inn, is_open(self.find_in(new.id))),
             };
             match asked.find(new.id) {
+                Err(_) if is_open && asked.len() >= ASKED_MAX => {
+                    deep.logs.is_lossy |= new.level != Level::None;
+                    cx.ledger.unread.go_beyond(&Closed {
+                        frame: cx.frame,
+                        by: if is_by { self.role } else { self.role.other() },
+                        kind: message.kind,
+                        method: new.method,
+                        is_stateless: cx.is_stateless,
+                    });
+                }
                 Err(at) if is_open => asked.insert(at, new),
                 Err(_) => {}
                 Ok(at) => {

@@ -80,6 +80,9 @@ impl Part {
     #[inline]
     pub(crate) fn era_of(&self, cx: &Cx<'_>, message: &Message, is_by: bool) -> Era {
         let is_of_client = (self.role == Role::Client) == is_by;
+        if !self.is_mixed && self.is_of_session(message) {
+            return Era::Session;
+        }
         match message.kind {
             Kind::Request if is_of_client => self.era_of_request(cx, message),
             Kind::Request => self.era_of_rest(),
@@ -87,6 +90,17 @@ impl Part {
             Kind::Notification => self.era_of_notification(cx, message, is_by),
             Kind::Batch | Kind::Malformed => self.era_of_broken(cx),
         }
+    }
+
+    /// Whether it is the session's, whichever request it belongs to: all are.
+    #[inline]
+    fn is_of_session(&self, message: &Message) -> bool {
+        let belongs = match message.kind {
+            Kind::Result | Kind::Error => self.revision.is_some(),
+            Kind::Notification => message.method == Method::Progress,
+            _ => false,
+        };
+        belongs && !message.has(Condition::MetaVersion) && self.era_of_rest() == Era::Session
     }
 
     /// Of what does not speak for itself.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcpsim_traces::event::{FrameNo, LinkId, PartyId, Role};
-use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict, Wait};
+use mcpsim_traces::judge::{Blame, Blocked, Finding, Severity, Verdict, Wait};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::Method;
 use petgraph::Direction;
@@ -11,6 +11,7 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 
+use crate::full_pipes;
 use crate::part::{In, Own, Part, open, waits_for_people};
 use crate::rules::correlation::REQUEST_UNANSWERED;
 
@@ -22,6 +23,8 @@ pub(crate) struct End<'a> {
     pub(crate) party: PartyId,
     pub(crate) link: LinkId,
     pub(crate) role: Role,
+    /// What it waits to write into; only the world knows.
+    pub(crate) blocked: Blocked,
     pub(crate) part: &'a Part,
 }
 
@@ -36,6 +39,8 @@ pub(crate) enum Reason {
     Forgotten,
     /// It never arrived, for no reason that was seen.
     NotThere,
+    /// One of its ends does nothing at all, since a pipe is full: whoever does not read that is named.
+    Stopped,
 }
 
 /// A request without an answer.
@@ -74,6 +79,8 @@ pub(crate) struct Waits {
     pub(crate) cycles: Vec<Vec<Open>>,
     /// Requests of which some wait for another one, and nobody can tell which.
     pub(crate) unclear: Vec<Open>,
+    /// Requests that nothing comes of, since an end has stopped before a full pipe.
+    pub(crate) stopped: Vec<Stuck>,
 }
 
 /// Requests whose fault is reported already: they explain what waits for them, and are not reported again.
@@ -146,7 +153,9 @@ pub(crate) fn waits(ends: &[End<'_>], counts: impl Fn(&Open) -> bool) -> Waits {
 
 fn judge_open(ends: &[End<'_>], asker: usize, debtor: usize, own: Own) -> Open {
     let inbound = ends[debtor].part.find_in(own.id);
+    let is_stopped = |at: usize| full_pipes::is_stopped(ends, ends[at].party);
     let reason = match inbound {
+        _ if is_stopped(asker) || is_stopped(debtor) => Reason::Stopped,
         Ok(_) => Reason::Owed,
         Err(_) if own.flags & open::LOST != 0 => Reason::Lost {
             forbidden: own.flags & open::FORBIDDEN != 0,
@@ -165,7 +174,7 @@ fn judge_open(ends: &[End<'_>], asker: usize, debtor: usize, own: Own) -> Open {
     }
 }
 
-fn other_end(ends: &[End<'_>], of: usize) -> Option<usize> {
+pub(crate) fn other_end(ends: &[End<'_>], of: usize) -> Option<usize> {
     let (link, role) = (ends[of].link, ends[of].role.other());
     ends.iter()
         .position(|end| end.link == link && end.role == role)
@@ -257,9 +266,15 @@ fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
     for mut cycle in tarjan_scc(graph) {
         if cycle.len() > 1 {
             cycle.sort();
-            waits
-                .cycles
-                .push(cycle.iter().map(|&node| graph[node]).collect());
+            let cycle: Vec<Open> = cycle.iter().map(|&node| graph[node]).collect();
+            let stopped = cycle.iter().find(|open| open.reason == Reason::Stopped);
+            match stopped {
+                Some(&open) => waits.stopped.push(Stuck {
+                    open,
+                    waiting: vec![],
+                }),
+                None => waits.cycles.push(cycle),
+            }
         }
     }
     for node in graph.node_indices() {
@@ -269,7 +284,8 @@ fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
         if graph[node].own.flags & EXPLAINED != 0 {
             continue;
         }
-        if is_unclear[node.index()] {
+        let is_stopped = graph[node].reason == Reason::Stopped;
+        if is_unclear[node.index()] && !is_stopped {
             waits.unclear.push(graph[node]);
             continue;
         }
@@ -285,7 +301,11 @@ fn read(graph: &DiGraph<Open, ()>, is_unclear: &[bool]) -> Waits {
         }
         let mut waiting: Vec<Open> = before.iter().map(|&node| graph[node]).collect();
         waiting.reverse();
-        waits.stuck.push(Stuck {
+        let list = match is_stopped {
+            true => &mut waits.stopped,
+            false => &mut waits.stuck,
+        };
+        list.push(Stuck {
             open: graph[node],
             waiting,
         });
@@ -302,6 +322,8 @@ pub(crate) enum Silence {
     SoFar,
     /// None came within so many milliseconds.
     Within(u64),
+    /// None arrived, be it that there is one.
+    NoneArrived,
 }
 
 /// How a group of stuck requests is reported.
@@ -330,15 +352,12 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
     frames.sort_unstable();
     frames.dedup();
     frames.truncate(FRAMES_MAX);
-    let verb = match report.silence {
-        Silence::Never => "never answered",
-        Silence::SoFar | Silence::Within(_) => "had not answered",
+    let (who, verb) = match report.silence {
+        Silence::Never => (debtor.role, "never answered"),
+        Silence::SoFar | Silence::Within(_) => (debtor.role, "had not answered"),
+        Silence::NoneArrived => (debtor.role.other(), "never got an answer to"),
     };
-    let mut message = format!(
-        "{} {verb} {}",
-        debtor.role.as_str(),
-        request(&first.open.own)
-    );
+    let mut message = format!("{} {verb} {}", who.as_str(), request(&first.open.own));
     match group.len() {
         1 => {}
         2 => message.push_str(" and one more"),
@@ -349,7 +368,7 @@ pub(crate) fn finding(ends: &[End<'_>], group: &[&Stuck], report: &Report<'_>) -
             message.push_str(&format!(" after {} s (patience)", ms / 1000));
         }
         Silence::Within(ms) => message.push_str(&format!(" after {ms} ms (patience)")),
-        Silence::Never | Silence::SoFar => {}
+        Silence::Never | Silence::SoFar | Silence::NoneArrived => {}
     }
     for open in first.waiting.iter().rev().take(4) {
         let who = ends[open.debtor].role.as_str();

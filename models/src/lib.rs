@@ -9,6 +9,7 @@ mod deep;
 mod era;
 pub mod examples;
 mod foreign;
+mod full_pipes;
 mod hangs;
 mod http;
 mod idset;

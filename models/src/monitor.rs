@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
 use mcpsim_traces::judge::{
-    Blame, EndState, Ending, Finding, Judge, PartEvent, Severity, Sight, Verdict,
+    Blame, Blocked, EndState, Ending, Finding, Judge, PartEvent, Severity, Sight, Verdict,
 };
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Message, Method};
@@ -13,6 +13,7 @@ use mcpsim_traces::scan::Scanner;
 
 use crate::coverage::{Reached, State};
 use crate::era::{Awaits, Era, Light};
+use crate::full_pipes;
 use crate::hangs::{self, End, Reason, Report, Silence};
 use crate::ledger::{Cx, Ledger, Outcome, Seen, Summary, payload_of};
 use crate::observer::{body_of, outside};
@@ -201,7 +202,8 @@ impl Monitor {
         }
         for place in exited.values().flatten() {
             let end = &ends[*place];
-            end.part.judge_race(&mut self.outside(end.party, end.link));
+            let mut cx = self.outside(end.party, end.link);
+            end.part.judge_race(&mut cx, Verdict::Broken);
         }
         for places in exited.values() {
             let finding = exit_finding(ends, places);
@@ -209,6 +211,7 @@ impl Monitor {
         }
     }
 
+    /// Who leaves requests open, and stands still before a full pipe or lets others do so.
     fn judge_hangs(&mut self, ends: &[End<'_>], ending: Ending) {
         const GONE: u32 = flag::CLOSED | flag::EXITED | flag::CRASHED;
         let waits = hangs::waits(ends, |open| {
@@ -227,6 +230,9 @@ impl Monitor {
             let owed = waits.stuck.iter().chain(&unclear);
             let owed = owed.filter(|stuck| stuck.open.reason == Reason::Owed);
             return self.report_unfinished(ends, owed);
+        }
+        for finding in full_pipes::findings(ends, &waits) {
+            self.ledger.add(finding);
         }
         for ((debtor, reason, _), group) in hangs::by_debtor(waits.stuck.iter()) {
             let (sure, hazy): (Vec<_>, Vec<_>) =
@@ -267,7 +273,8 @@ impl Monitor {
                     because: "the server had kept it for a broken stream and lost it",
                     blame: Some(Blame::Server),
                 },
-                (Reason::NotThere, _) => Report {
+                // Such requests are none of these: they have findings of their own.
+                (Reason::NotThere | Reason::Stopped, _) => Report {
                     verdict: Verdict::Unsure,
                     severity: Severity::Note,
                     silence: Silence::Never,
@@ -517,7 +524,9 @@ impl Judge for Monitor {
     }
 
     fn settle(&mut self, ends: &mut [EndState<'_, Part>], ending: Ending) {
-        let is_quiet = ending == Ending::Quiet;
+        // Whoever stands still before a full pipe may have meant to say what is missing, and others may wait for it.
+        let is_moving = |end: &EndState<'_, Part>| end.blocked == Blocked::default();
+        let is_quiet = ending == Ending::Quiet && ends.iter().all(is_moving);
         for end in ends.iter_mut() {
             self.close_part(end, is_quiet);
         }
@@ -527,6 +536,7 @@ impl Judge for Monitor {
                 party: end.party,
                 link: end.link,
                 role: end.role,
+                blocked: end.blocked,
                 part: end.part,
             })
             .collect();

@@ -173,6 +173,8 @@ pub struct Observer {
     check_ms: u64,
     closed_first: Option<Role>,
     ended: [bool; 2],
+    /// Whose output is closed, while nothing has told how its process ended.
+    is_race_open: [bool; 2],
     stderr_full: [bool; 2],
     /// Frames of that side were seen.
     has_spoken: [bool; 2],
@@ -251,6 +253,7 @@ impl Observer {
             check_ms: 0,
             closed_first: None,
             ended: [false; 2],
+            is_race_open: [false; 2],
             stderr_full: [false; 2],
             has_spoken: [false; 2],
             is_hung: [false; 2],
@@ -477,6 +480,9 @@ impl Observer {
             Some(first) => first != event.by && event.what != LogWhat::Stall,
             None => false,
         };
+        if !is_orderly && event.what != LogWhat::Stall {
+            self.see_race(event.by, event.what);
+        }
         if !is_orderly && !self.ended[by] {
             if event.what == LogWhat::Stall && event.stream.is_none() {
                 self.judge_timeouts(event.by, Verdict::Unsure);
@@ -526,6 +532,7 @@ impl Observer {
         self.judge_timeouts(Role::Client, Verdict::Broken);
         self.judge_timeouts(Role::Server, Verdict::Broken);
         self.judge_left_over(ending);
+        self.judge_open_races();
         let is_over = ending == Ending::Quiet || self.ended[Role::Client as usize];
         self.on_http(|exchanges, scene| exchanges.finish(scene, is_over));
         self.judge_subscriptions(ending);

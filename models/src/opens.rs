@@ -121,6 +121,8 @@ impl<T> Opens<T> {
                 let chunk = chunk.min(chunks.len() - 1);
                 (chunk + 1) << BITS | chunks[chunk].partition_point(less)
             }
+            // What is new mostly comes behind all others.
+            _ if self.head.last().is_none_or(&less) => self.head.len(),
             _ => self.head.partition_point(less),
         }
     }
@@ -235,6 +237,8 @@ impl<T: Keyed> Opens<T> {
         match self.head.last() {
             None => Err(0),
             Some(last) if last.by() == by => Ok(self.head.len() - 1),
+            // What is new mostly comes behind all others.
+            Some(last) if self.tail.is_none() && last.by() < by => Err(self.head.len()),
             _ if self.tail.is_none() => {
                 let head = &self.head;
                 // Of a handful, looking at each costs less than guessing where it lies.

@@ -29,7 +29,7 @@ mod requests;
 mod tokens;
 
 pub(crate) use flags::{flag, open};
-pub(crate) use requests::{In, Own};
+pub(crate) use requests::{In, Own, Way};
 pub(crate) use tokens::{Series, Tokens};
 
 /// How exactly the party's knowledge is known.
@@ -74,6 +74,8 @@ pub(crate) enum Knows {
 pub(crate) struct Rare {
     /// Ids whose answers are not judged: of ambiguous, malformed or unsplit requests.
     pub(crate) undecided: IdSet,
+    /// Ids of requests that came while more were open than are followed, in either direction.
+    pub(crate) beyond: [IdSet; 2],
     /// Ids in what could not be read: toward the party, and in what it sent. Whether they came to be used
     /// nobody can tell.
     pub(crate) glimpsed: Latest,
@@ -139,6 +141,8 @@ pub struct Part {
     pub(crate) mode: Mode,
     /// How many units that could not be read went to the party and have had no error yet.
     pub(crate) unreadable: u8,
+    /// Some request, of either side, was none of a session. While that is not so, what belongs to a request is the session's.
+    pub(crate) is_mixed: bool,
     pub(crate) revision: Option<Revision>,
     pub(crate) flags: u32,
     /// On a pipe: the party must have received so many of the frames toward it.
@@ -191,6 +195,7 @@ impl Part {
             link,
             mode,
             unreadable: 0,
+            is_mixed: false,
             revision: None,
             flags: 0,
             lo: 0,
@@ -579,7 +584,12 @@ impl Part {
     /// Mixes the part's canonical encoding in.
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
         let revision = self.revision.map_or(0, |revision| revision as u64 + 1);
-        encoder.word(u64::from(self.flags) << 32 | u64::from(self.unreadable) << 8 | revision);
+        encoder.word(
+            u64::from(self.flags) << 32
+                | u64::from(self.is_mixed) << 16
+                | u64::from(self.unreadable) << 8
+                | revision,
+        );
         encoder.word(
             u64::from(self.opened.0) << 40
                 | u64::from(self.refused.0) << 20
@@ -621,6 +631,7 @@ impl Rare {
     fn encode(&self, encoder: &mut Encoder) {
         encoder.word(0x7261_7265 << 32 | u64::from(self.early.bits()));
         self.undecided.encode(encoder);
+        self.beyond.iter().for_each(|ids| ids.encode(encoder));
         self.glimpsed.encode(encoder);
         self.spoilt.encode(encoder);
         self.outside.encode(encoder);

@@ -1,12 +1,12 @@
 //! Traces judged again: from the world as when they were made, or as an observer at one end, or in between, saw them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcpsim_traces::classify::classify;
-use mcpsim_traces::event::{Fault, FrameNo, LinkId, LinkKind, PartyId, Role, Stream};
+use mcpsim_traces::event::{Fault, FrameNo, LinkId, LinkKind, PartyId, Pipe, Role, Stream};
 use mcpsim_traces::file::{Header, Link, OwnedEvent, OwnedWhat};
 use mcpsim_traces::http::Http;
-use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, Vantage};
+use mcpsim_traces::judge::{Blocked, EndState, Ending, Finding, Judge, PartEvent, Sight, Vantage};
 use mcpsim_traces::message::{Kind, Message, Revision};
 use mcpsim_traces::scan::Scanner;
 
@@ -29,6 +29,29 @@ struct Flown {
     copies: u32,
 }
 
+/// Pipes that are full, and whose writer waits.
+#[derive(Default)]
+struct FullPipes(BTreeSet<(LinkId, Pipe)>);
+
+impl FullPipes {
+    fn block(&mut self, link: LinkId, on: Pipe) {
+        self.0.insert((link, on));
+    }
+
+    fn unblock(&mut self, link: LinkId, on: Pipe) {
+        self.0.remove(&(link, on));
+    }
+
+    /// What that end waits to write into.
+    fn of(&self, link: LinkId, role: Role) -> Blocked {
+        let waits = |pipe: Pipe| pipe.writer() == role && self.0.contains(&(link, pipe));
+        Blocked {
+            frames: waits(Pipe::of_frames(role)),
+            stderr: waits(Pipe::Stderr),
+        }
+    }
+}
+
 /// The judge of a world, told again what it was told when the trace was made.
 pub struct Again {
     monitor: Monitor,
@@ -38,6 +61,8 @@ pub struct Again {
     flown: BTreeMap<FrameNo, Flown>,
     /// http: requests of clients, which a lost exchange is told by.
     requests: BTreeMap<FrameNo, (LinkId, Message)>,
+    /// Pipes that are full, and whose writer waits.
+    full: FullPipes,
     settled: bool,
 }
 
@@ -58,6 +83,7 @@ impl Again {
             parts,
             flown: BTreeMap::new(),
             requests: BTreeMap::new(),
+            full: FullPipes::default(),
             settled: false,
         }
     }
@@ -228,7 +254,10 @@ impl Again {
                 self.part_event(link, to, PartEvent::ClosedByPeer);
             }
             OwnedWhat::Quiet => self.settle(Ending::Quiet),
-            OwnedWhat::Fault { .. }
+            OwnedWhat::Blocked { link, on } => self.full.block(link, on),
+            OwnedWhat::Unblocked { link, on } => self.full.unblock(link, on),
+            OwnedWhat::Stderr { .. }
+            | OwnedWhat::Fault { .. }
             | OwnedWhat::Broken { .. }
             | OwnedWhat::Resumed { .. }
             | OwnedWhat::Open { .. }
@@ -258,6 +287,7 @@ impl Again {
                     party: party_at(link, role),
                     link: LinkId(at as u8),
                     role,
+                    blocked: self.full.of(LinkId(at as u8), role),
                     part,
                 });
             }
@@ -288,6 +318,8 @@ pub struct EndLog {
     quiet: bool,
     /// The world took something: an end's log alone cannot tell that from a peer's silence.
     lossy: bool,
+    /// Nor from a peer that waits to write.
+    full: FullPipes,
 }
 
 /// What became of an end of a link.
@@ -331,6 +363,7 @@ impl EndLog {
             ends: vec![[EndOfLink::Open; 2]; header.links.len()],
             quiet: false,
             lossy: false,
+            full: FullPipes::default(),
         }
     }
 
@@ -420,6 +453,8 @@ impl EndLog {
                 self.lossy = true;
             }
             OwnedWhat::ExchangeLost { .. } => self.lossy = true,
+            OwnedWhat::Blocked { link, on } => self.full.block(link, on),
+            OwnedWhat::Unblocked { link, on } => self.full.unblock(link, on),
             OwnedWhat::Fault { fault, .. } => self.lossy |= fault != Fault::Delay,
             _ => {}
         }
@@ -427,7 +462,7 @@ impl EndLog {
 
     /// The trace is over: what each observer came to, by link.
     pub fn finish(self) -> Vec<Told> {
-        let at_rest = self.quiet && !self.lossy;
+        let at_rest = self.quiet && !self.lossy && self.full.0.is_empty();
         let ends = self.observers.into_iter().zip(self.ends);
         ends.map(|(mut observer, ends)| {
             // Who closes leaves open what is open: that it stays so accuses nobody.

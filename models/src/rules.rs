@@ -14,8 +14,8 @@ pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod errors;
 pub(crate) mod flood;
-mod headers;
 pub(crate) mod http;
+mod http_parts;
 pub(crate) mod ids;
 pub(crate) mod lifecycle;
 pub(crate) mod listing;
@@ -43,7 +43,7 @@ pub(crate) mod tools;
 pub(crate) mod transport_stdio;
 pub(crate) mod updates;
 
-pub use headers::header;
+pub use http_parts::http_part;
 pub use milder::milder;
 pub use not_judged::{NOT_JUDGED, NotJudged};
 

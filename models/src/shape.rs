@@ -759,20 +759,26 @@ impl<'a> Walk<'a> {
     /// Reports what was found.
     #[inline]
     pub(crate) fn report(self, part: &Part, cx: &mut Cx<'_>) {
+        self.report_as(part, cx, Verdict::Broken);
+    }
+
+    /// As [`Walk::report`], where it is known what the flaws are, or not for sure.
+    #[inline]
+    pub(crate) fn report_as(self, part: &Part, cx: &mut Cx<'_>, verdict: Verdict) {
         cx.ledger.saw(self.saw);
         if !self.flaws.is_empty() {
-            self.report_flaws(part, cx);
+            self.report_flaws(part, cx, verdict);
         }
     }
 
     #[cold]
-    fn report_flaws(self, part: &Part, cx: &mut Cx<'_>) {
+    fn report_flaws(self, part: &Part, cx: &mut Cx<'_>, verdict: Verdict) {
         let frames = [cx.frame];
         for flaw in self.worst() {
             part.case(
                 cx,
                 flaw.rule,
-                Verdict::Broken,
+                verdict,
                 Some(flaw.severity),
                 &frames,
                 flaw.value,

@@ -1,5 +1,5 @@
-//! Frames with more values than are written down: their envelope is judged and nothing else, so no rule about
-//! what they carry can be said to be kept.
+//! Frames with more values than are written down, and answers to more requests than are followed: their envelope is judged and
+//! nothing else, so no rule about what they carry can be said to be kept.
 
 use mcpsim_traces::event::{FrameNo, Role};
 use mcpsim_traces::message::{Kind, Method, Revision};
@@ -17,6 +17,8 @@ pub struct Unread {
     pub frames: Vec<FrameNo>,
     /// How many there are.
     pub count: u32,
+    /// The first request that came while more were open than are followed.
+    pub beyond: Option<FrameNo>,
     /// What they may have carried.
     carried: Seen,
     /// What they are.
@@ -27,6 +29,7 @@ pub struct Unread {
 }
 
 /// One frame that could not be looked into.
+#[derive(Clone, Copy)]
 pub(crate) struct Closed {
     pub(crate) frame: FrameNo,
     pub(crate) by: Role,
@@ -43,6 +46,23 @@ impl Unread {
         if self.frames.len() < NAMED_MAX {
             self.frames.push(closed.frame);
         }
+        self.hide(closed);
+    }
+
+    /// So many requests are open that this one is not followed, or what it asked for is not: what answers it is not judged.
+    #[cold]
+    pub(crate) fn go_beyond(&mut self, request: &Closed) {
+        self.beyond.get_or_insert(request.frame);
+        for kind in [Kind::Result, Kind::Error] {
+            self.hide(&Closed {
+                by: request.by.other(),
+                kind,
+                ..*request
+            });
+        }
+    }
+
+    fn hide(&mut self, closed: &Closed) {
         self.is_inside |= !closed.is_stateless;
         self.is_outside |= closed.is_stateless;
         self.carried |= carried(closed);

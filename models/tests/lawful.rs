@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use mcpsim_models::{Monitor, Observer, ObserverOptions, Part, Seen};
 use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role, Stream};
-use mcpsim_traces::judge::{Blame, EndState, Ending, Finding, Judge, Sight, Vantage, Verdict};
+use mcpsim_traces::judge::{
+    Blame, Blocked, EndState, Ending, Finding, Judge, Sight, Vantage, Verdict,
+};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{
     Capabilities, Capability, Condition, Kind, Message, Method, Revision, Shape, Tool,
@@ -748,6 +750,7 @@ impl World {
             party: PartyId(at),
             link: LinkId(0),
             role,
+            blocked: Blocked::default(),
             part,
         };
         let mut ends = [end(0, Role::Client, client), end(1, Role::Server, server)];

@@ -2,7 +2,7 @@
 //! with its square. Nothing here looks at a clock; a judge that looks through everything that is open at
 //! each frame takes minutes.
 
-use mcpsim_models::{LogEvent, LogWhat, Observer, ObserverOptions, Seen};
+use mcpsim_models::{LogEvent, LogWhat, Observer, ObserverOptions, Outcome, Seen, rule};
 use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::{LinkKind, Role};
 use mcpsim_traces::judge::{Ending, Vantage};
@@ -59,6 +59,25 @@ impl Log {
             message,
             text,
             body: None,
+            at_ms: Some(self.at_ms),
+            base: 0,
+            stream: 0,
+            ended: true,
+            http: None,
+        });
+    }
+
+    /// A frame with its text and what it holds.
+    fn say(&mut self, from: Role, text: &str) {
+        self.frame += 1;
+        let mut scanner = Scanner::recording();
+        let message = classify(text.as_bytes(), &mut scanner).message;
+        self.observer.frame(&Seen {
+            frame: self.frame,
+            from,
+            message: &message,
+            text: Some(text.as_bytes()),
+            body: scanner.body(text.as_bytes()),
             at_ms: Some(self.at_ms),
             base: 0,
             stream: 0,
@@ -233,5 +252,59 @@ fn in_one_array() {
             one.contains("batch-not-in-revision") || one.contains("ping-flood broken")
         };
         assert!(findings.iter().all(is_told), "{findings:?}");
+    }
+}
+
+/// More than are followed: what comes of the others accuses nobody, that it was not looked at is told, and no rule about it is
+/// kept. The same ids twice are found as ever.
+#[test]
+fn more_than_are_followed() {
+    const MORE: i64 = (1 << 17) + 2_000;
+    for (vantage, is_text) in [(Vantage::World, true), (Vantage::Server, false)] {
+        let mut log = Log::new(vantage, LinkKind::Pipe, Revision::V2025_11_25);
+        let id = |at: i64| match is_text {
+            true => format!("\"req-{at}\""),
+            false => at.to_string(),
+        };
+        for at in 0..MORE {
+            let meta = format!("{{\"progressToken\":{}}}", id(at));
+            let params = format!("{{\"name\":\"t\",\"_meta\":{meta}}}");
+            log.say(
+                    Role::Client,
+                    &format!(
+                        "{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"tools/call\",\"params\":{params}}}",
+                        id(at)
+                    ),
+                );
+        }
+        for at in (0..MORE).rev() {
+            let (method, result) = ("notifications/progress", "{\"content\":[]}");
+            let params = format!("{{\"progressToken\":{},\"progress\":1}}", id(at));
+            if at % 7 == 0 {
+                log.say(
+                    Role::Server,
+                    &format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}"),
+                );
+            }
+            match at % 5 {
+                    0 => log.say(
+                        Role::Client,
+                        &format!(
+                            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{}}}}}",
+                            id(at)
+                        ),
+                    ),
+                    _ => log.say(
+                        Role::Server,
+                        &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", id(at)),
+                    ),
+                }
+        }
+        // What asked is kept for fewer than are followed.
+        let beyond = log.observer.unread().beyond;
+        assert_eq!(beyond, Some(3 + (1 << 14) + 1));
+        let rule = rule("structured-content-missing").expect("a rule about results");
+        assert_eq!(log.observer.outcome(rule), Outcome::Unsure);
+        assert_eq!(log.finish(Ending::Quiet), [""; 0], "{vantage:?} {is_text}");
     }
 }

@@ -4,7 +4,7 @@ use mcpsim_models::{Monitor, Part};
 use mcpsim_traces::classify::classify;
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{LinkId, LinkKind, PartyId, Role};
-use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight, Verdict};
+use mcpsim_traces::judge::{Blocked, EndState, Ending, Finding, Judge, PartEvent, Sight, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Capability, Message, Method, Revision, Shape, Tool};
 use mcpsim_traces::scan::Scanner;
@@ -14,6 +14,8 @@ struct Stage {
     monitor: Monitor,
     /// Party, link, role and part of each end.
     ends: Vec<(u8, u8, Role, Part)>,
+    /// What the client's and the server's end of each link wait to write into at the end.
+    blocked: Vec<[Blocked; 2]>,
     frames: u32,
     numbered: bool,
 }
@@ -39,6 +41,7 @@ impl Stage {
         Stage {
             monitor,
             ends,
+            blocked: vec![[Blocked::default(); 2]; links.len()],
             frames: 0,
             numbered,
         }
@@ -158,6 +161,7 @@ impl Stage {
                 party: PartyId(*party),
                 link: LinkId(*link),
                 role: *role,
+                blocked: self.blocked[*link as usize][*role as usize],
                 part,
             })
             .collect();
@@ -565,6 +569,65 @@ fn a_subscription_is_acknowledged_by_the_end() {
         run(&|stage| stage.event(0, Role::Server, PartEvent::Crashed)),
         ""
     );
+}
+
+/// Pipes that are full when all is over: named is who does not read, and why, and nobody else for what stays open.
+#[test]
+fn who_does_not_read_a_full_pipe_is_named() {
+    let at = |frames, stderr| Blocked { frames, stderr };
+    let (free, writes, prints) = (at(false, false), at(true, false), at(false, true));
+    let told = |blocked: &[[Blocked; 2]]| {
+        let mut stage = Stage::new(&[(0, 1), (1, 2)][..blocked.len()], true);
+        stage.pass(0, Role::Client, call(1, 1));
+        if blocked.len() > 1 {
+            stage.pass(1, Role::Client, call(7, 1));
+        }
+        stage.blocked = blocked.to_vec();
+        let findings = stage.settle();
+        let line = |finding: &Finding| {
+            let (blame, party) = (finding.blame.as_str(), finding.party.0);
+            let verdict = finding.verdict.as_str();
+            format!("{verdict} {blame} {party}: {}", finding.message)
+        };
+        findings.iter().map(line).collect::<Vec<_>>()
+    };
+    let call = "client never got an answer to tools/call 1";
+    assert_eq!(
+        told(&[[free, prints]]),
+        [format!(
+            "broken client 0: {call}; the client never reads the stderr of the server, which is full: the server waits to write there"
+        )]
+    );
+    assert_eq!(
+        told(&[[writes, writes]]),
+        [
+            format!(
+                "broken server 1: {call}; the server reads nothing while it waits to write, and the client waits to write to it"
+            ),
+            format!(
+                "broken client 0: {call}; the client reads nothing while it waits to write, and the server waits to write to it"
+            ),
+        ]
+    );
+    // The server would read if it could go on.
+    assert_eq!(
+        told(&[[writes, prints]]),
+        [format!(
+            "broken client 0: {call}; the client reads nothing while it waits to write, and the server waits to write to it"
+        )]
+    );
+    // A gateway does not read its server's stderr: what its client waits for is explained.
+    assert_eq!(
+        told(&[[free, free], [free, prints]]),
+        [
+            "broken client 1: client never got an answer to tools/call 7; the server's answer to tools/call 1 waits for it; \
+             the client never reads the stderr of the server, which is full: the server waits to write there"
+        ]
+    );
+    // Nobody waits for an answer there.
+    let mut quiet = Stage::new(&[(0, 1)], true);
+    quiet.blocked = vec![[free, prints]];
+    assert_eq!(quiet.settle(), []);
 }
 
 /// Without frame numbers, what order did not matter leaves equal parts with equal fingerprints.

@@ -241,11 +241,27 @@ impl ScenarioCase {
         for at in 0..self.scenario.links.len() {
             cuts.extend(self.changed(|scenario| scenario.links[at].beyond = Default::default()));
             cuts.extend(self.changed(|scenario| scenario.links[at].resumable = false));
+            cuts.extend(self.changed(|scenario| scenario.links[at].capacity = None));
+            cuts.extend(self.without_stderr(at));
             cuts.extend(self.changed(|scenario| {
                 scenario.links[at].kind = Transport::Pipe;
                 scenario.links[at].resumable = false;
             }));
         }
+    }
+
+    /// Without what the server of that link writes on its stderr, and room for it.
+    fn without_stderr(&self, link: usize) -> Option<ScenarioCase> {
+        let server = &self.scenario.links[link].server;
+        self.changed(|scenario| {
+            let own = scenario.links.iter_mut();
+            own.filter(|link| link.server == *server)
+                .for_each(|link| link.stderr_capacity = None);
+            let parties = scenario.parties.iter_mut();
+            parties
+                .filter(|party| party.name == *server)
+                .for_each(|party| party.writes_stderr = false);
+        })
     }
 
     fn fewer_faults(&self, cuts: &mut Vec<ScenarioCase>) {

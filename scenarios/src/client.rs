@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
+use mcpsim_sim::actor::{Actor, Habits, Input, Out, Port, Route};
 use mcpsim_traces::event::Origin;
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{
@@ -560,12 +560,16 @@ impl Actor for Client {
             }
             Input::ExchangeLost { message, .. } => self.exchange_lost(message, out),
             Input::StreamBroken { stream, .. } => self.session.stream_broken(stream, out),
-            // Only servers keep streams.
-            Input::StreamReopened { .. } => {}
+            // Only servers keep streams; what they write for people is for people.
+            Input::StreamReopened { .. } | Input::Stderr { .. } => {}
             Input::Closed { .. } => {
                 self.session.close(out);
                 self.waiting.clear();
             }
         }
+    }
+
+    fn habits(&self) -> Habits {
+        self.plan.habits()
     }
 }

@@ -70,6 +70,10 @@ pub(crate) enum Defect {
     ProgressRepeats,
     /// Has lost what it kept for a stream when the client opens that again.
     ForgetsEvents,
+    /// Takes hold of its server's stderr, and never reads it.
+    LeavesStderr,
+    /// Reads nothing while a frame of its own waits for room in a pipe.
+    WritesBeforeReading,
     /// Replays also the progress that the client had before the stream broke.
     ReplaysAll,
     /// Leaves `jsonrpc` out of its errors and of the results of tools that failed.

@@ -23,8 +23,10 @@ pub struct Fault {
     pub about: &'static str,
     /// The named scenario in which it shows.
     pub scenario: &'static str,
-    /// The first party of this role has it.
+    /// The first party of this role has it, …
     pub at: PartyRole,
+    /// … or every party has: it takes all of them.
+    pub is_shared: bool,
     /// The rule that must be found broken.
     pub rule: &'static str,
     /// Who must be blamed.
@@ -68,6 +70,7 @@ const fn does(
         about,
         scenario,
         at,
+        is_shared: false,
         rule,
         blame: match at {
             PartyRole::Client => Blame::Client,
@@ -96,6 +99,12 @@ impl Fault {
     /// It shows under some schedules only.
     const fn sometimes(mut self) -> Fault {
         self.needs_schedule = true;
+        self
+    }
+
+    /// Every party has it, and of two sides each is to blame.
+    const fn shared(mut self) -> Fault {
+        self.is_shared = true;
         self
     }
 

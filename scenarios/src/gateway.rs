@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
+use mcpsim_sim::actor::{Actor, Habits, Input, Out, Port, Route};
 use mcpsim_traces::event::{Origin, Role};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Capabilities, Capability, Kind, Message, Method, Shape, Tool};
@@ -516,7 +516,12 @@ impl Actor for Gateway {
                 let session = &mut sessions[usize::from(port.0)];
                 session.stream_reopened(plan, stream, delivered, out);
             }
+            Input::Stderr { .. } => {}
             Input::Closed { port } => self.closed(port, out),
         }
+    }
+
+    fn habits(&self) -> Habits {
+        self.plan.habits()
     }
 }

@@ -8,8 +8,7 @@ use mcpsim_traces::message::{Capability, Tool};
 use crate::scenario::{Act, PartyRole, Scenario, Step, Transport};
 use crate::sense::check_revision;
 use crate::shape::{
-    NAMELESS, NAMELESS_PARTY, NO_REPORTS, NO_ROOM, NO_STEPS, NO_TARGET, NO_TIME, NO_WINDOW,
-    SCENARIO,
+    NAMELESS, NAMELESS_PARTY, NO_REPORTS, NO_STEPS, NO_TARGET, NO_TIME, NO_WINDOW, SCENARIO,
 };
 use crate::tag::PORTS_MAX;
 
@@ -150,6 +149,11 @@ impl Scenario {
                     "a server",
                 ),
                 (
+                    "writes_stderr",
+                    party.writes_stderr && role != PartyRole::Server,
+                    "a server",
+                ),
+                (
                     "routing",
                     party.routing != Default::default() && role != PartyRole::Gateway,
                     "a gateway",
@@ -209,31 +213,17 @@ impl Scenario {
             if link.client == link.server {
                 return wrong(&here("server"), "a party cannot be linked with itself");
             }
-            if link.capacity == Some(0) {
-                return wrong(&here("capacity"), NO_ROOM);
-            }
-            let least = self.least_capacity();
-            if let Some(capacity) = link.capacity
-                && link.kind == Transport::Pipe
-                && capacity < least
-            {
-                let message = format!(
-                    "pipes of {capacity} frames can fill up in both directions, and then both \
-                        ends wait to write for ever; {least} are enough here"
-                );
-                return wrong(&here("capacity"), message);
-            }
         }
         Ok(())
     }
 
-    /// How many frames a pipe must hold so that it never fills up toward a server. Reference peers do
-    /// not read while they wait to write, so that two full pipes would block both ends for ever.
+    /// How many frames a pipe must hold so that it never fills up toward a server: then nothing hangs for full pipes, even
+    /// where nobody reads while it writes.
     ///
     /// On the way are at most the handshake and a ping's answer; for each open step its request and
     /// the answer to what its tool asks; and for each step that can end without an answer also its
     /// cancellation, and all of that while the next steps have begun already.
-    pub(crate) fn least_capacity(&self) -> u32 {
+    pub(crate) fn ample_capacity(&self) -> u32 {
         let clients = self
             .parties
             .iter()

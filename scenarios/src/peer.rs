@@ -1,6 +1,6 @@
 //! The reference peers as one type, so that a world of them is a plain vector.
 
-use mcpsim_sim::actor::{Actor, Input, Out};
+use mcpsim_sim::actor::{Actor, Habits, Input, Out};
 
 pub use crate::client::Client;
 pub use crate::gateway::Gateway;
@@ -28,6 +28,14 @@ impl Actor for Peer {
             Peer::Client(client) => client.on(input, out),
             Peer::Server(server) => server.on(input, out),
             Peer::Gateway(gateway) => gateway.on(input, out),
+        }
+    }
+
+    fn habits(&self) -> Habits {
+        match self {
+            Peer::Client(client) => client.habits(),
+            Peer::Server(server) => server.habits(),
+            Peer::Gateway(gateway) => gateway.habits(),
         }
     }
 }

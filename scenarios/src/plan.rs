@@ -1,5 +1,6 @@
 //! What a party is told to do: the part of it that never changes during a run, shared by all copies of its state.
 
+use mcpsim_sim::actor::Habits;
 use mcpsim_traces::message::{Capabilities, Kind, Message, Revision, Version};
 
 use crate::defect::Defect;
@@ -22,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) closes: bool,
     /// Whether a server pings the client when the session is ready.
     pub(crate) pings: bool,
+    /// Whether a server writes a line on its stderr for each request that it serves.
+    pub(crate) writes_stderr: bool,
     /// The timer of every own request where the link can lose frames.
     pub(crate) timeout_ms: u32,
     pub(crate) routing: Routing,
@@ -29,6 +32,14 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What the party's program does about pipes.
+    pub(crate) fn habits(&self) -> Habits {
+        Habits {
+            reads_while_writing: self.defect != Defect::WritesBeforeReading,
+            reads_stderr: self.defect != Defect::LeavesStderr,
+        }
+    }
+
     /// The revision that the party offers in a handshake, or answers an offer with that it does not speak.
     /// A party without a handshake has none to offer; the newest stands in for it.
     pub(crate) fn offer(&self) -> Revision {

@@ -129,6 +129,9 @@ pub struct Party {
     /// Server: whether it pings its client when the session is ready.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pings: bool,
+    /// Server: whether it writes a line on its stderr for each request that it serves.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub writes_stderr: bool,
     /// The timer of every own request where the link can lose frames.
     #[serde(default = "half_a_minute", skip_serializing_if = "is_half_a_minute")]
     pub timeout_ms: u32,
@@ -147,10 +150,14 @@ pub struct Link {
     pub client: String,
     /// The party with the server end: a server or a gateway.
     pub server: String,
-    /// Pipe: how many frames it holds in each direction before its writer is blocked. Left out: as
-    /// many as the workload needs, and at least 64.
+    /// Pipe: how many frames it holds in each direction: while there are more, a party that does not read while it
+    /// writes does nothing. With 0, every frame is larger than the pipe. Left out: as many as the workload needs, and at
+    /// least 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<u32>,
+    /// Pipe: how many lines the server's stderr holds: while there are more, the server does nothing. Left out: 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr_capacity: Option<u32>,
     /// Http: whether a stream whose connection breaks can be opened again, so that a drop takes nothing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resumable: bool,
@@ -406,7 +413,7 @@ pub(crate) fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
 }
 
 impl Scenario {
-    /// The world of this scenario. With a fault, the first party of the fault's role has its defect.
+    /// The world of this scenario. With a fault, the first party of the fault's role has its defect, or all have it.
     ///
     /// # Errors
     /// When the scenario has no party that could have the fault; says so in one sentence.
@@ -418,11 +425,11 @@ impl Scenario {
             None => None,
             Some(name) => {
                 let row = fault(name).ok_or_else(|| format!("there is no fault `{name}`"))?;
-                Some((self.party_with(row)?, row.defect))
+                Some((self.party_with(row)?, row.defect, row.is_shared))
             }
         };
         let defect_of = |at: usize| match faulty {
-            Some((party, defect)) if party == at => defect,
+            Some((party, defect, is_shared)) if is_shared || party == at => defect,
             _ => Defect::None,
         };
         let parties = self.parties.iter().enumerate();
@@ -472,7 +479,8 @@ impl Scenario {
             kind: link.kind.into(),
             client: id(&link.client),
             server: id(&link.server),
-            capacity: link.capacity.unwrap_or(self.least_capacity().max(64)),
+            capacity: link.capacity.unwrap_or(self.ample_capacity().max(64)),
+            stderr_capacity: link.stderr_capacity.unwrap_or(64),
             resumable: link.resumable,
             beyond: setup::Beyond {
                 reorder: link.beyond.reorder,
@@ -513,6 +521,7 @@ impl Scenario {
             hesitates: party.hesitates,
             closes: party.closes,
             pings: party.pings,
+            writes_stderr: party.writes_stderr,
             timeout_ms: party.timeout_ms,
             routing: party.routing,
             steps,
@@ -543,6 +552,7 @@ impl Party {
             hesitates: true,
             closes: false,
             pings: false,
+            writes_stderr: false,
             timeout_ms: half_a_minute(),
             routing: Routing::Value,
         }

@@ -148,12 +148,14 @@ mod tests {
         {"name": "c", "role": "client", "capabilities": ["roots", "roots.listChanged"], "window": 3, "first_id": 0,
          "ids": "mixed", "hesitates": false, "closes": true, "timeout_ms": 20},
         {"name": "g", "role": "gateway", "routing": "tool", "ids": "text"},
-        {"name": "s", "role": "server", "pings": true, "ids": "numbers"}
+        {"name": "s", "role": "server", "pings": true, "ids": "numbers"},
+        {"name": "t", "role": "server", "writes_stderr": true}
       ],
       "links": [
         {"kind": "pipe", "client": "c", "server": "g", "capacity": 80,
          "beyond": {"reorder": true, "drop": true, "duplicate": true}},
-        {"kind": "http", "client": "g", "server": "s", "resumable": true}
+        {"kind": "http", "client": "g", "server": "s", "resumable": true},
+        {"kind": "pipe", "client": "g", "server": "t", "stderr_capacity": 4}
       ],
       "workload": {
         "c": [

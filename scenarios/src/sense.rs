@@ -35,12 +35,27 @@ impl Scenario {
                 return wrong(&place, message);
             }
         }
+        for (at, party) in self.parties.iter().enumerate() {
+            let to_pipes = |link: &Link| link.server == party.name && link.kind == Transport::Pipe;
+            if party.writes_stderr && !self.links.iter().any(to_pipes) {
+                let place = [key("parties"), Place::At(at), key("writes_stderr")];
+                let message =
+                    "over http no client has the stderr of its server: nothing is written";
+                return wrong(&place, message);
+            }
+        }
         for (at, link) in self.links.iter().enumerate() {
             let here = |member: &str| vec![key("links"), Place::At(at), key(member)];
+            if let Some(message) = self.idle_stderr(link) {
+                return wrong(&here("stderr_capacity"), message);
+            }
             if let Some((members, message)) = idle_member(link) {
                 let mut place = here(members[0]);
                 place.extend(members[1..].iter().map(|member| key(member)));
                 return wrong(&place, message);
+            }
+            if let Some(message) = self.never_resumed(link) {
+                return wrong(&here("resumable"), message);
             }
             let same = |other: &Link| other.client == link.client && other.server == link.server;
             if self.links[..at].iter().any(same) {
@@ -79,6 +94,43 @@ impl Scenario {
             return wrong(&[key("bounds"), key("hostile_steps")], message);
         }
         Ok(())
+    }
+
+    /// A link whose streams could be resumed, between parties that speak 2026-07-28 there: that revision has no way to.
+    fn never_resumed(&self, link: &Link) -> Option<String> {
+        let modern = Revision::V2026_07_28;
+        let ends = [&link.client, &link.server];
+        let speaks = |name: &String| {
+            let mut parties = self.parties.iter();
+            let party = parties.find(|party| party.name == *name);
+            party.map_or(Revisions::default(), |party| party.revisions)
+        };
+        let only = |name: &&&String| speaks(name).newest_with_handshake().is_none();
+        let who = match ends.iter().find(only) {
+            Some(name) => format!("`{name}` speaks nothing but {modern}"),
+            None if ends.iter().all(|name| speaks(name).has(modern)) => {
+                format!(
+                    "`{}` and `{}` both speak {modern}",
+                    link.client, link.server
+                )
+            }
+            None => return None,
+        };
+        let message = || format!("{who}, where no stream that broke is opened again");
+        link.resumable.then(message)
+    }
+
+    /// Room for lines that nobody writes.
+    fn idle_stderr(&self, link: &Link) -> Option<String> {
+        let mut writers = self.parties.iter().filter(|party| party.writes_stderr);
+        let is_idle =
+            link.kind == Transport::Http || writers.all(|party| party.name != link.server);
+        (link.stderr_capacity.is_some() && is_idle).then(|| {
+            format!(
+                "`{}` writes nothing on the stderr of this link",
+                link.server
+            )
+        })
     }
 
     /// A step for which the client sends nothing, since a capability is missing.

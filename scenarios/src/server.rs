@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
+use mcpsim_sim::actor::{Actor, Habits, Input, Out, Port, Route};
 use mcpsim_traces::classify::classify;
 use mcpsim_traces::event::Stream;
 use mcpsim_traces::key::Key;
@@ -100,6 +100,9 @@ impl Server {
         };
         if dies {
             return out.exit();
+        }
+        if plan.writes_stderr && !session.http {
+            out.stderr(port, owed.method.as_str());
         }
         match owed.method {
             Method::Initialize => greet(session, plan, &owed, plan.capabilities, out),
@@ -517,8 +520,8 @@ impl Actor for Server {
                     self.moved(tag, out);
                 }
             }
-            // Only clients open exchanges.
-            Input::ExchangeLost { .. } | Input::StreamBroken { .. } => {}
+            // Only clients open exchanges, and have servers whose stderr they could read.
+            Input::ExchangeLost { .. } | Input::StreamBroken { .. } | Input::Stderr { .. } => {}
             Input::StreamReopened {
                 port,
                 stream,
@@ -529,6 +532,10 @@ impl Actor for Server {
             }
             Input::Closed { port } => self.sessions[usize::from(port.0)].close(out),
         }
+    }
+
+    fn habits(&self) -> Habits {
+        self.plan.habits()
     }
 }
 

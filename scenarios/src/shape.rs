@@ -72,8 +72,6 @@ const U32_MAX: i64 = u32::MAX as i64;
 pub(crate) const NO_TIME: &str = "a time-out of 0 gives no answer a chance";
 /// … of a window of 0.
 pub(crate) const NO_WINDOW: &str = "a window of 0 lets no step begin";
-/// … of a pipe without room.
-pub(crate) const NO_ROOM: &str = "a pipe that holds no frame blocks for ever";
 /// … of a run without steps.
 pub(crate) const NO_STEPS: &str = "a run of 0 steps shows nothing";
 /// … of a cancellation after no reports.
@@ -213,6 +211,12 @@ const PARTY: Shape = Object(&[
         "Server: whether it pings each client once its session is ready.",
     ),
     row(
+        "writes_stderr",
+        Or("false"),
+        Flag,
+        "Server: whether it writes a line on its stderr for each request that it serves.",
+    ),
+    row(
         "timeout_ms",
         Or("30000"),
         Counted(U32_MAX, NO_TIME),
@@ -272,9 +276,15 @@ const LINK: Shape = Object(&[
     row(
         "capacity",
         Free,
-        Counted(U32_MAX, NO_ROOM),
-        "Pipe: how many frames it holds in each direction before its writer is blocked; left out, as many as the \
-            workload needs, and at least 64.",
+        COUNT,
+        "Pipe: how many frames it holds in each direction: while there are more, a party that does not read while it writes \
+            does nothing; with 0 every frame is larger than the pipe; left out, as many as the workload needs, and at least 64.",
+    ),
+    row(
+        "stderr_capacity",
+        Free,
+        COUNT,
+        "Pipe: how many lines the server's stderr holds: while there are more, the server does nothing; left out, 64.",
     ),
     row(
         "resumable",

@@ -48,13 +48,18 @@ fn target(fault: &Fault) -> Target {
     }
 }
 
-/// The party that has the defect.
-fn culprit(fault: &Fault) -> PartyId {
-    let party = named(fault)
-        .parties
-        .iter()
-        .position(|party| party.role == fault.at);
-    PartyId(party.expect("the scenario has a party for the fault") as u8)
+/// The parties that have the defect, with the side that each may be blamed as; a gateway is both.
+fn culprits(fault: &Fault) -> Vec<(PartyId, Option<Blame>)> {
+    let parties = (0..).map(PartyId).zip(&named(fault).parties);
+    let side = |role| match role {
+        PartyRole::Client => Some(Blame::Client),
+        PartyRole::Server => Some(Blame::Server),
+        PartyRole::Gateway => None,
+    };
+    let mut able = parties.filter(|(_, party)| fault.is_shared || party.role == fault.at);
+    let first = able.next().into_iter();
+    let all = first.chain(able.take_while(|_| fault.is_shared));
+    all.map(|(at, party)| (at, side(party.role))).collect()
 }
 
 /// Does that with every fault, on as many threads as there are.
@@ -72,15 +77,14 @@ fn for_every_fault(work: impl Fn(&Fault) + Sync) {
     });
 }
 
-/// Only the party with the defect is accused, and a client's fault is never blamed on a server, nor a server's on a client;
-/// a gateway is both.
+/// Only a party with the defect is accused, and a client's fault is never blamed on a server, nor a server's on a client.
 fn is_right(finding: &Finding, fault: &Fault) -> bool {
-    let other_side = match fault.at {
-        PartyRole::Client => Some(Blame::Server),
-        PartyRole::Server => Some(Blame::Client),
-        PartyRole::Gateway => None,
-    };
-    finding.party == culprit(fault) && Some(finding.blame) != other_side
+    let sides = [Blame::Client, Blame::Server];
+    culprits(fault).into_iter().any(|(party, side)| {
+        let is_other =
+            side.is_some_and(|side| sides.contains(&finding.blame) && finding.blame != side);
+        finding.party == party && !is_other
+    })
 }
 
 #[test]
@@ -132,6 +136,24 @@ fn every_fault_is_found_with_its_rule_and_blame() {
             fault.name
         );
     });
+}
+
+/// Where both sides stop before full pipes, both are blamed, whatever the other did.
+#[test]
+fn two_that_stop_each_other_are_both_blamed() {
+    let fault = mcpsim_scenarios::fault("writes-before-it-reads").expect("named");
+    let mut stopped = 0;
+    for index in 0..runs(fault) {
+        let (findings, _) = run(fault, index);
+        let mut blamed: Vec<Blame> = findings.iter().map(|finding| finding.blame).collect();
+        blamed.sort_unstable();
+        assert!(
+            matches!(blamed[..], [] | [Blame::Client, Blame::Server]),
+            "run {index}: {findings:?}"
+        );
+        stopped += u32::from(!blamed.is_empty());
+    }
+    assert!(stopped > 0);
 }
 
 /// The dice of a run by a strategy, and the part of the scenario that it plays.

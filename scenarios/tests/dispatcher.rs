@@ -64,6 +64,7 @@ impl Hand {
                 Wish::Timer { tag, delay_ms } => self.timers.push((tag, delay_ms)),
                 Wish::CancelTimer { tag } => self.timers.retain(|timer| timer.0 != tag),
                 Wish::Resume { .. } | Wish::Replay { .. } | Wish::Forget { .. } => {}
+                Wish::Stderr { .. } => {}
                 Wish::Close { .. } | Wish::Exit => self.closed = true,
             }
         }

@@ -141,6 +141,7 @@ fn any_gateway(at: u64) -> Scenario {
             client: client.to_owned(),
             server: server.to_owned(),
             capacity: None,
+            stderr_capacity: None,
             resumable: false,
             beyond,
         });

@@ -125,22 +125,19 @@ fn a_window_of_eight_calls_is_served() {
     assert_eq!((ended.frames, ended.end), (3 + 100 * 4 + 2, RunEnd::Quiet));
 }
 
-/// The smallest pipes that a scenario may have never block both ends: every workload is done.
+/// Pipes that hold nothing never stop peers that read while they write: every workload is done.
 #[test]
-fn the_smallest_accepted_pipes_do_not_block() {
+fn no_pipe_is_too_small() {
     for named in scenarios() {
         let is_pipe = |link: &Link| link.kind == Transport::Pipe;
         if named.faults != Default::default() || !named.links.iter().all(is_pipe) {
             continue;
         }
         let mut scenario = named.clone();
-        let smallest = (1..1_000).find(|&capacity| {
-            for link in &mut scenario.links {
-                link.capacity = Some(capacity);
-            }
-            scenario.check().is_ok()
-        });
-        assert!(smallest.is_some(), "{}", named.name);
+        for link in &mut scenario.links {
+            link.capacity = Some(0);
+        }
+        assert_eq!(scenario.check(), Ok(()), "{}", named.name);
         for index in 0..100 {
             let mut world = world(&scenario);
             let mut dice = Dice::new(derive_seed(13, index));

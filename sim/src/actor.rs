@@ -63,6 +63,13 @@ pub enum Input<'a> {
         /// How many frames the client had had on it.
         delivered: u32,
     },
+    /// The server wrote that line on its stderr, and the client has read it.
+    Stderr {
+        /// The client's end.
+        port: Port,
+        /// The line.
+        text: &'a str,
+    },
     /// The link is closed: by the other end, by a cut, or because the other party is gone.
     Closed {
         /// The party's end of it.
@@ -140,6 +147,13 @@ pub enum Wish {
         port: Port,
         /// The stream.
         stream: Stream,
+    },
+    /// Write a line on the program's stderr, after what is sent: a server's wish. Over http nobody reads it.
+    Stderr {
+        /// The party's end.
+        port: Port,
+        /// The line.
+        text: &'static str,
     },
     /// Close this end.
     Close {
@@ -309,6 +323,11 @@ impl<'a> Out<'a> {
         self.wishes.push(Wish::Forget { port, stream });
     }
 
+    /// Writes a line on the program's stderr, after what is sent.
+    pub fn stderr(&mut self, port: Port, text: &'static str) {
+        self.wishes.push(Wish::Stderr { port, text });
+    }
+
     /// Closes an end.
     pub fn close(&mut self, port: Port) {
         self.wishes.push(Wish::Close { port });
@@ -326,11 +345,36 @@ impl<'a> Out<'a> {
     }
 }
 
+/// What a party's program does about pipes, beside what it says on them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Habits {
+    /// What it writes has a queue before the pipe: while that is full it goes on, and reads above all. Otherwise it does
+    /// nothing at all until there is room.
+    pub reads_while_writing: bool,
+    /// Client: it reads what its servers write on stderr, or never took hold of it.
+    pub reads_stderr: bool,
+}
+
+impl Default for Habits {
+    /// Those of a program that gets nobody stuck.
+    fn default() -> Habits {
+        Habits {
+            reads_while_writing: true,
+            reads_stderr: true,
+        }
+    }
+}
+
 /// A peer without I/O. Given one input it changes its state and fills an [`Out`]. It never sees
 /// the time and holds no randomness: the same state and input and answers give the same output.
 pub trait Actor {
     /// Takes one input.
     fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>);
+
+    /// What it does about pipes; asked once, before anything happens.
+    fn habits(&self) -> Habits {
+        Habits::default()
+    }
 }
 
 /// A party's end of a link.

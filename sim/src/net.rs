@@ -25,6 +25,8 @@ pub(crate) enum Cargo {
     Broken(Stream),
     /// A client opens that stream again.
     Reopen(Stream),
+    /// A line of a server's stderr.
+    Stderr(&'static str),
 }
 
 impl Cargo {
@@ -34,9 +36,11 @@ impl Cargo {
         match self {
             Cargo::Frame(frame) => frame.message.kind,
             // No frame is told apart from another by these two: a batch and a malformed frame are
-            // raw bytes, and a close or news of a stream is never on the same stream as they.
+            // raw bytes, and a close, a line of stderr or news of a stream is never on the same stream as they.
             Cargo::Close => Kind::Batch,
-            Cargo::Lost(_) | Cargo::Broken(_) | Cargo::Reopen(_) => Kind::Malformed,
+            Cargo::Lost(_) | Cargo::Broken(_) | Cargo::Reopen(_) | Cargo::Stderr(_) => {
+                Kind::Malformed
+            }
         }
     }
 }

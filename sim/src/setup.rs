@@ -24,8 +24,11 @@ pub struct LinkSetup {
     pub client: PartyId,
     /// The party with the server end.
     pub server: PartyId,
-    /// How many frames a pipe holds in each direction before its writer is blocked.
+    /// How many frames a pipe holds in each direction. While there are more, whoever has no queue before it
+    /// ([`crate::actor::Habits`]) does nothing. With 0, every frame is larger than the pipe.
     pub capacity: u32,
+    /// How many lines a server's stderr holds; while there are more that nobody has read, the server does nothing.
+    pub stderr_capacity: u32,
     /// Http: whether a server keeps what it sends on a stream whose connection breaks, and the client can open the
     /// stream again. Then a drop breaks a connection and takes nothing; what a client posts is not dropped.
     pub resumable: bool,

@@ -1,6 +1,7 @@
 //! The world: parties, links and virtual time, moved by [`World::step`] alone.
 
 mod losses;
+mod pipes;
 mod resumption;
 
 use mcpsim_traces::classify::classify;
@@ -8,14 +9,14 @@ use mcpsim_traces::event::{
     Fault, FrameNo, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Site, Stream,
     Told, What,
 };
-use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, PartEvent, Sight};
+use mcpsim_traces::judge::{Blocked, EndState, Ending, Finding, Judge, PartEvent, Sight};
 use mcpsim_traces::message::{Kind, Message};
 use mcpsim_traces::render::{Spellings, render, render_with};
 use mcpsim_traces::scan::Scanner;
 
 use losses::Loss;
 
-use crate::actor::{Actor, End, Input, Out, Port, Route, Sent, Wish};
+use crate::actor::{Actor, End, Habits, Input, Out, Port, Route, Sent, Wish};
 use crate::choose::{Chooser, Options};
 use crate::door::Door;
 use crate::net::{Cargo, Entry, Flight, Frame, Net};
@@ -57,7 +58,8 @@ struct Party<A, P> {
     own: Vec<(u32, Origin)>,
     timers: Vec<Timer>,
     alive: bool,
-    /// How many of its outgoing pipes are full.
+    habits: Habits,
+    /// How many pipes are full that it waits to write into: while one is, it does nothing.
     blocked: u32,
 }
 
@@ -104,6 +106,8 @@ struct Link {
     next_stream: Stream,
     /// Frames in flight to the client and to the server.
     in_flight: [u32; 2],
+    /// Pipe: lines of the server's stderr that the client has not read.
+    stderr_unread: u32,
     /// Whether exchanges are followed, or with `setup.resumable` what arrives on streams: only where something
     /// can be dropped.
     tracks: bool,
@@ -132,7 +136,7 @@ pub struct World<A, J: Judge> {
     faults: FaultBudget,
     bounds: Bounds,
     calm: bool,
-    /// How many pipes are full and parties dead: while none is, every frame that is first can arrive.
+    /// How many pipes that block their writer are full, and parties dead: while none is, every frame that is first can arrive.
     hindered: u32,
     /// Whether some link delivers frames out of order, beyond its kind.
     reorders: bool,
@@ -269,6 +273,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             .parties
             .into_iter()
             .map(|actor| Party {
+                habits: actor.habits(),
                 actor,
                 ends: vec![],
                 own: vec![],
@@ -301,6 +306,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 ends,
                 next_stream: 1,
                 in_flight: [0; 2],
+                stderr_unread: 0,
                 tracks: link.kind == LinkKind::Http && setup.faults.drop > 0,
                 exchanges: vec![],
                 broken: vec![],
@@ -457,6 +463,10 @@ impl<A: Actor, J: Judge> World<A, J> {
                     party: PartyId(at as u8),
                     link: end.link,
                     role: end.role,
+                    blocked: match party.alive && party.blocked > 0 {
+                        true => self.links[usize::from(end.link.0)].blocks(end.role, party.habits),
+                        false => Blocked::default(),
+                    },
                     part: &mut end.part,
                 });
             }
@@ -611,7 +621,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             }
         }
         self.note_overtaking(index, door);
-        let flight = self.take(index);
+        let flight = self.take(index, door);
         let end = self.end(flight.link, flight.to);
         match flight.cargo {
             Cargo::Frame(ref frame) => self.deliver(&flight, frame, end, door),
@@ -643,6 +653,14 @@ impl<A: Actor, J: Judge> World<A, J> {
                 self.local(end.party, &input, flight.origin, door);
             }
             Cargo::Reopen(stream) => self.reopened(&flight, stream, end, door),
+            Cargo::Stderr(text) => {
+                let port = end.port;
+                let ends = &self.parties[usize::from(end.party.0)].ends;
+                if ends[usize::from(port.0)].open {
+                    let input = Input::Stderr { port, text };
+                    self.local(end.party, &input, flight.origin, door);
+                }
+            }
         }
         self.net.give_back(flight);
     }
@@ -720,18 +738,22 @@ impl<A: Actor, J: Judge> World<A, J> {
         }
     }
 
-    /// Takes a flight out and unblocks its writer.
-    fn take(&mut self, index: usize) -> Box<Flight> {
+    /// Takes a flight out; where it had made a pipe full, whoever waits to write goes on.
+    fn take<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        index: usize,
+        door: &mut Door<'_, C, S>,
+    ) -> Box<Flight> {
         let flight = self.net.take(index);
         if matches!(flight.cargo, Cargo::Frame(_)) {
             let link = &mut self.links[usize::from(flight.link.0)];
             let count = &mut link.in_flight[flight.to as usize];
-            if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity + 1 {
-                let writer = link.ends[flight.to.other() as usize].party;
-                self.parties[usize::from(writer.0)].blocked -= 1;
-                self.hindered -= 1;
-            }
             *count -= 1;
+            if link.setup.kind == LinkKind::Pipe && *count == link.setup.capacity {
+                self.has_room(flight.link, flight.to.other(), door);
+            }
+        } else if matches!(flight.cargo, Cargo::Stderr(_)) {
+            self.stderr_read(flight.link, door);
         }
         flight
     }
@@ -830,7 +852,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             }),
         };
         match self.obstacle(link, from.other(), stream) {
-            None => self.launch(flight),
+            None => self.launch(flight, door),
             Some(loss) => self.stop(flight, loss, door),
         }
     }
@@ -853,16 +875,18 @@ impl<A: Actor, J: Judge> World<A, J> {
         })
     }
 
-    /// Puts a frame on its way; a pipe that is full then blocks its writer.
+    /// Puts a frame on its way; where a pipe is full then, its writer may wait.
     #[inline]
-    fn launch(&mut self, flight: Flight) {
+    fn launch<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        flight: Flight,
+        door: &mut Door<'_, C, S>,
+    ) {
         let state = &mut self.links[usize::from(flight.link.0)];
         let count = &mut state.in_flight[flight.to as usize];
         *count += 1;
         if state.setup.kind == LinkKind::Pipe && *count == state.setup.capacity + 1 {
-            let writer = state.ends[flight.to.other() as usize].party;
-            self.parties[usize::from(writer.0)].blocked += 1;
-            self.hindered += 1;
+            self.is_full(flight.link, flight.to.other(), door);
         }
         self.net.push(flight);
     }
@@ -913,8 +937,9 @@ impl<A: Actor, J: Judge> World<A, J> {
                 self.pending += 1;
             }
             Wish::Resume { port, stream } => self.resume(id, port, stream, origin),
-            Wish::Replay { port, stream } => self.replay(id, port, stream),
+            Wish::Replay { port, stream } => self.replay(id, port, stream, door),
             Wish::Forget { port, stream } => self.forget_kept(id, port, stream, door),
+            Wish::Stderr { port, text } => self.write_stderr(id, port, text, origin, door),
             Wish::Close { port } => self.close(id, port, origin, door),
             Wish::Exit => {
                 door.event(What::Exit { party: id });

@@ -124,6 +124,7 @@ impl Pings {
                 client: PartyId(0),
                 server: PartyId(1),
                 capacity: 64,
+                stderr_capacity: 64,
                 resumable: false,
                 beyond: Beyond::default(),
             }],

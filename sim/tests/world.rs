@@ -1,14 +1,14 @@
 //! The world with small actors: what each link kind allows, what each fault does, and that the same answers
 //! give the same events.
 
-use mcpsim_sim::actor::{Actor, Input, Out, Port, Route};
+use mcpsim_sim::actor::{Actor, Habits, Input, Out, Port, Route};
 use mcpsim_sim::choose::{Chooser, Dice, LenientScript, Odometer, Options, Plain, Script};
 use mcpsim_sim::door::Door;
 use mcpsim_sim::setup::{Beyond, Bounds, FaultBudget, LinkSetup, Setup};
 use mcpsim_sim::strategy::{Strategy, length};
 use mcpsim_sim::world::{RunEnd, World};
-use mcpsim_traces::event::{Choices, Event, Label, LinkKind, PartyId, Sink, Site, What};
-use mcpsim_traces::judge::{EndState, Ending, Finding, Judge, NoJudge, PartEvent, Sight};
+use mcpsim_traces::event::{Choices, Event, Label, LinkKind, PartyId, Role, Sink, Site, What};
+use mcpsim_traces::judge::{Blocked, EndState, Ending, Finding, Judge, NoJudge, PartEvent, Sight};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Message, Method};
 
@@ -67,6 +67,7 @@ impl Actor for Small {
             Input::StreamReopened {
                 stream, delivered, ..
             } => Some(format!("reopened {stream} after {delivered}")),
+            Input::Stderr { text, .. } => Some(format!("stderr {text}")),
             Input::Closed { .. } => Some("closed".into()),
         };
         match self {
@@ -147,6 +148,7 @@ fn link(kind: LinkKind) -> LinkSetup {
         client: PartyId(0),
         server: PartyId(1),
         capacity: 64,
+        stderr_capacity: 64,
         resumable: false,
         beyond: Beyond::default(),
     }
@@ -177,7 +179,7 @@ impl Sink for Lines {
     }
 }
 
-fn run(setup: Setup<Small>, chooser: &mut impl Chooser) -> (World<Small, NoJudge>, Lines) {
+fn run<A: Actor>(setup: Setup<A>, chooser: &mut impl Chooser) -> (World<A, NoJudge>, Lines) {
     let mut lines = Lines::default();
     let mut world = World::new(setup, NoJudge);
     let ended = world.run(&mut Door::new(chooser, &mut lines), |_| false);
@@ -310,6 +312,30 @@ fn priorities_hold_a_message_back_for_long() {
     };
     assert_eq!(held_back("uniform"), 0);
     assert!((250..350).contains(&held_back("pct:1")));
+}
+
+/// Lets the youngest move first.
+struct Lifo;
+
+impl Chooser for Lifo {
+    fn choose(&mut self, _: Site, options: &dyn Options) -> u32 {
+        options.bound() - 1
+    }
+}
+
+/// Lets so many frames arrive, and cuts the link then.
+struct CutAfter(u32);
+
+impl Chooser for CutAfter {
+    fn choose(&mut self, site: Site, options: &dyn Options) -> u32 {
+        if site != Site::Fault || self.0 > 0 {
+            self.0 -= u32::from(site == Site::Fault);
+            return 0;
+        }
+        let cut = Label::parse("fault/cut");
+        let found = (0..options.bound()).find(|&answer| Some(options.label(answer)) == cut);
+        found.unwrap_or(0)
+    }
 }
 
 /// Takes the fault of that label whenever it is on offer, else the plainest answer.
@@ -497,27 +523,189 @@ fn a_resumed_stream_keeps_its_order_under_every_seed() {
     }
 }
 
-/// Two pipes of one frame each way, a client that writes three frames: it is blocked until the
-/// server has read enough, and takes no event meanwhile.
+/// A small actor with habits of its own, which writes a line on its stderr for each frame that it takes.
+#[derive(Clone, Debug)]
+struct Habitual {
+    small: Small,
+    habits: Habits,
+}
+
+impl Actor for Habitual {
+    fn on(&mut self, input: &Input<'_>, out: &mut Out<'_>) {
+        self.small.on(input, out);
+        if let (Small::Server { .. }, Input::Frame { port, .. }) = (&self.small, input) {
+            out.stderr(*port, "took one");
+        }
+    }
+
+    fn habits(&self) -> Habits {
+        self.habits
+    }
+}
+
+/// A client that sends so many pings and a server with such habits, on pipes of that many frames and lines.
+fn habitual(pings: i64, client_is: Habits, server_is: Habits, capacity: u32) -> Setup<Habitual> {
+    let with = |small, habits| Habitual { small, habits };
+    let mut link = link(LinkKind::Pipe);
+    link.capacity = capacity;
+    link.stderr_capacity = capacity;
+    Setup {
+        parties: vec![
+            with(client(pings), client_is),
+            with(server(false), server_is),
+        ],
+        links: vec![link],
+        faults: FaultBudget::default(),
+        bounds: Bounds::default(),
+    }
+}
+
+const WRITES_ONLY: Habits = Habits {
+    reads_while_writing: false,
+    reads_stderr: true,
+};
+
+/// What happened to full pipes, a word each.
+fn full_pipes(lines: &Lines) -> Vec<String> {
+    let about = lines.0.iter().filter(|line| line.contains("locked {"));
+    about
+        .map(|line| line.replace("0 ", "").replace(" link: LinkId(0), on:", ""))
+        .collect()
+}
+
+/// Pipes of one frame, a client that writes three frames: without a queue it is blocked until the server has read enough,
+/// and takes no event meanwhile; with one it takes the first answer before the server has read on.
 #[test]
-fn a_full_pipe_blocks_its_writer() {
-    let mut set = setup(LinkKind::Pipe, client(3), server(false));
-    set.links[0].capacity = 1;
-    let (world, lines) = run(set, &mut Wanting("fault/none"));
+fn a_full_pipe_blocks_a_writer_without_a_queue() {
+    for (habits, order) in [
+        (WRITES_ONLY, ["Server", "Server", "Client"]),
+        (Habits::default(), ["Server", "Client", "Server"]),
+    ] {
+        let set = habitual(3, habits, Habits::default(), 1);
+        let (world, lines) = run(set, &mut Lifo);
+        assert_eq!(
+            world.actor(PartyId(0)).small.heard().len(),
+            3 + 3,
+            "three answers and three lines"
+        );
+        let arrivals = lines.0.iter().filter(|line| line.contains("Recv {"));
+        let to: Vec<bool> = arrivals
+            .zip(order)
+            .map(|(line, to)| line.contains(to))
+            .collect();
+        assert_eq!(to, [true; 3], "{:?}", lines.0);
+        let full = full_pipes(&lines);
+        let is_blocked = habits == WRITES_ONLY;
+        assert_eq!(full.contains(&"Blocked { Stdin }".to_owned()), is_blocked);
+        assert_eq!(full.contains(&"Unblocked { Stdin }".to_owned()), is_blocked);
+    }
+}
+
+/// Two parties that do not read while they write stop each other for good; it takes both.
+#[test]
+fn two_writers_without_a_queue_stop_each_other() {
+    let mut stopped = 0;
+    for seed in 0..100 {
+        for client_is in [WRITES_ONLY, Habits::default()] {
+            for server_is in [WRITES_ONLY, Habits::default()] {
+                let mut set = habitual(4, client_is, server_is, 0);
+                set.links[0].stderr_capacity = 64;
+                let (world, lines) = run(set, &mut Dice::new(seed));
+                let heard = world.actor(PartyId(0)).small.heard();
+                let answers = heard.iter().filter(|line| line.starts_with("result"));
+                let is_done = answers.count() == 4;
+                let are_both = client_is == WRITES_ONLY && server_is == WRITES_ONLY;
+                assert!(is_done || are_both, "seed {seed}: {:?}", lines.0);
+                stopped += u32::from(!is_done);
+            }
+        }
+    }
+    assert!(stopped > 50, "{stopped}");
+}
+
+/// A server writes lines that its client reads, in their order; one whose client does not read them stops at the line
+/// that is too many, and goes on when that client is gone.
+#[test]
+fn stderr_that_nobody_reads_stops_its_writer() {
+    let deaf = Habits {
+        reads_stderr: false,
+        ..Habits::default()
+    };
+    let (world, lines) = run(
+        habitual(4, Habits::default(), Habits::default(), 1),
+        &mut Dice::new(3),
+    );
+    let of = |lines: &Lines, word: &str| lines.0.iter().filter(|line| line.contains(word)).count();
+    let heard = world.actor(PartyId(0)).small.heard();
+    let read = heard.iter().filter(|line| *line == "stderr took one");
+    assert_eq!((read.count(), of(&lines, "Stderr { link")), (4, 4));
+    assert_eq!(of(&lines, " Blocked {"), of(&lines, " Unblocked {"));
+
+    let (world, lines) = run(habitual(4, deaf, Habits::default(), 1), &mut Dice::new(3));
+    assert_eq!(world.actor(PartyId(1)).small.heard().len(), 2);
     assert_eq!(
-        world.actor(PartyId(0)).heard(),
-        ["result 1", "result 2", "result 3"]
+        world.actor(PartyId(0)).small.heard(),
+        ["result 1", "result 2"]
     );
-    let arrivals: Vec<_> = lines
-        .0
-        .iter()
-        .filter(|line| line.contains("Recv"))
-        .take(3)
-        .collect();
-    assert!(
-        arrivals[..2].iter().all(|line| line.contains("Server")),
-        "{arrivals:?}"
+    assert_eq!(full_pipes(&lines), ["Blocked { Stderr }"]);
+
+    let mut set = habitual(4, deaf, Habits::default(), 1);
+    set.faults.cut = 1;
+    let (world, lines) = run(set, &mut CutAfter(2));
+    assert_eq!(
+        full_pipes(&lines),
+        ["Blocked { Stderr }", "Unblocked { Stderr }"]
     );
+    let server = world.actor(PartyId(1)).small.heard();
+    assert_eq!(server.last().map(String::as_str), Some("closed"));
+}
+
+/// Who stands still when all is over, the judge is told.
+#[test]
+fn the_judge_is_told_who_stands_still() {
+    let deaf = Habits {
+        reads_stderr: false,
+        ..Habits::default()
+    };
+    let told = |client_is, server_is| {
+        let mut world = World::new(habitual(4, client_is, server_is, 0), Standing::default());
+        let ended = world.run(&mut Door::new(&mut Plain, &mut Lines::default()), |_| false);
+        assert_eq!(ended.end, RunEnd::Quiet);
+        world.judge().0.clone()
+    };
+    let at = |frames, stderr| Blocked { frames, stderr };
+    let nothing = at(false, false);
+    assert_eq!(
+        told(Habits::default(), Habits::default()),
+        [nothing, nothing]
+    );
+    assert_eq!(told(deaf, Habits::default()), [nothing, at(false, true)]);
+    assert_eq!(
+        told(WRITES_ONLY, WRITES_ONLY),
+        [at(true, false), at(true, true)]
+    );
+}
+
+/// Keeps what each end waits to write into at the end.
+#[derive(Clone, Default)]
+struct Standing(Vec<Blocked>);
+
+impl Judge for Standing {
+    type Part = ();
+    fn part(&self, _: Role, _: LinkKind) {}
+    fn by(&mut self, _: &mut (), _: &Sight<'_>) {}
+    fn toward(&mut self, _: &mut (), _: &Sight<'_>) {}
+    fn event(&mut self, _: &mut (), _: PartyId, _: mcpsim_traces::event::LinkId, _: PartEvent) {}
+    fn settle(&mut self, ends: &mut [EndState<'_, ()>], _: Ending) {
+        self.0 = ends.iter().map(|end| end.blocked).collect();
+    }
+    fn encode(&self, _: &(), _: &mut mcpsim_traces::encode::Encoder) {}
+    fn findings(&self) -> &[Finding] {
+        &[]
+    }
+    fn take_findings(&mut self) -> Vec<Finding> {
+        vec![]
+    }
 }
 
 /// Equal delays fire in the order of setting: one option at a time. Different delays are a choice.

@@ -66,6 +66,48 @@ impl LinkKind {
     }
 }
 
+/// One of the three pipes of a link over stdio, by its name at the server's program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Pipe {
+    /// What the client writes and the server reads.
+    Stdin,
+    /// What the server writes and the client reads.
+    Stdout,
+    /// What the server writes beside its frames, for people: the client takes it or lets it be.
+    Stderr,
+}
+
+impl Pipe {
+    /// All pipes.
+    pub const ALL: [Pipe; 3] = [Pipe::Stdin, Pipe::Stdout, Pipe::Stderr];
+
+    /// The pipe in one lower-case word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Pipe::Stdin => "stdin",
+            Pipe::Stdout => "stdout",
+            Pipe::Stderr => "stderr",
+        }
+    }
+
+    /// The pipe that carries the frames of that end.
+    pub const fn of_frames(writer: Role) -> Pipe {
+        match writer {
+            Role::Client => Pipe::Stdin,
+            Role::Server => Pipe::Stdout,
+        }
+    }
+
+    /// Who writes into it; the other end reads.
+    pub const fn writer(self) -> Role {
+        match self {
+            Pipe::Stdin => Role::Client,
+            Pipe::Stdout | Pipe::Stderr => Role::Server,
+        }
+    }
+}
+
 /// A stream of a link: frames of one stream stay in order. A pipe has only stream 0; on http each
 /// POST is a stream of its own, and stream 0 is the standing GET stream.
 pub type Stream = u32;
@@ -427,6 +469,27 @@ pub enum What<'a> {
         frame: FrameNo,
         /// The link.
         link: LinkId,
+    },
+    /// The server of that link wrote a line on its stderr.
+    Stderr {
+        /// The link.
+        link: LinkId,
+        /// The line.
+        text: &'a str,
+    },
+    /// The pipe is full, and whoever writes into it does nothing else until there is room.
+    Blocked {
+        /// The link.
+        link: LinkId,
+        /// The pipe.
+        on: Pipe,
+    },
+    /// There is room in that pipe again: its writer goes on.
+    Unblocked {
+        /// The link.
+        link: LinkId,
+        /// The pipe.
+        on: Pipe,
     },
     /// A party's timer fired.
     Timer {

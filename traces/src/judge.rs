@@ -240,6 +240,15 @@ pub enum PartEvent {
     },
 }
 
+/// The pipes that an end waits to write into when all is settled: they are full, and its party does nothing else meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Blocked {
+    /// The pipe that carries its frames.
+    pub frames: bool,
+    /// A server's stderr.
+    pub stderr: bool,
+}
+
 /// One party's end of a link when all is settled.
 #[derive(Debug)]
 pub struct EndState<'a, P> {
@@ -249,6 +258,8 @@ pub struct EndState<'a, P> {
     pub link: LinkId,
     /// The party's role on the link.
     pub role: Role,
+    /// What it waits to write into.
+    pub blocked: Blocked,
     /// The judge's part.
     pub part: &'a mut P,
 }

@@ -47,6 +47,8 @@ enum SeenWhat {
         by: Role,
         kind: EventKind,
     },
+    /// A line on the server's stderr.
+    Stderr(String),
 }
 
 impl<R: io::Read> ObservedTrace<R> {
@@ -111,6 +113,10 @@ impl<R: io::Read> ObservedTrace<R> {
                 self.pass(Some("marks of what is broken on purpose").filter(|_| !slips.is_empty()));
                 let what = SeenWhat::Frame { from, raw, http };
                 let one = seen(self, link, stream_name(stream), what);
+                self.at_hand.push(one);
+            }
+            OwnedWhat::Stderr { link, text } => {
+                let one = seen(self, link, None, SeenWhat::Stderr(text));
                 self.at_hand.push(one);
             }
             OwnedWhat::Close { link, by } => {
@@ -198,6 +204,19 @@ impl<R: io::Read> Recording for ObservedTrace<R> {
 
 impl Seen {
     fn line(&self) -> CaptureLine<'_> {
+        let event = |kind, name, by, raw| {
+            CaptureWhat::Event(CaptureEvent {
+                kind,
+                name,
+                by: Some(by),
+                raw,
+                status: None,
+                vantage: None,
+                transport: None,
+                whole: false,
+                lost: Lost::NOTHING,
+            })
+        };
         let (what, http) = match &self.what {
             SeenWhat::Frame { from, raw, http } => {
                 let frame = CaptureFrame {
@@ -212,18 +231,13 @@ impl Seen {
                 (CaptureWhat::Frame(frame), http.clone())
             }
             SeenWhat::End { by, kind } => {
-                let event = CaptureEvent {
-                    kind: *kind,
-                    name: kind.as_str().into(),
-                    by: Some(*by),
-                    raw: b"",
-                    status: None,
-                    vantage: None,
-                    transport: None,
-                    whole: false,
-                    lost: Lost::NOTHING,
-                };
-                (CaptureWhat::Event(event), None)
+                let name = kind.as_str().into();
+                (event(*kind, name, *by, &b""[..]), None)
+            }
+            SeenWhat::Stderr(text) => {
+                let name = "stderr".into();
+                let raw = text.as_bytes();
+                (event(EventKind::Other, name, Role::Server, raw), None)
             }
         };
         CaptureLine {
@@ -265,6 +279,7 @@ fn passed_over(what: &OwnedWhat, is_recorded: bool) -> Option<&'static str> {
         OwnedWhat::Lost { .. } | OwnedWhat::ExchangeLost { .. } => "losses",
         OwnedWhat::Broken { .. } | OwnedWhat::Resumed { .. } => "broken connections",
         OwnedWhat::Forgotten { .. } => "losses",
+        OwnedWhat::Blocked { .. } | OwnedWhat::Unblocked { .. } => "full pipes",
         OwnedWhat::Timer { .. } | OwnedWhat::Own { .. } => "steps",
         OwnedWhat::Choice(_) => "choices",
         OwnedWhat::Note(_) => "notes",

@@ -152,15 +152,41 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// A header in the head of a line of a capture: where its name and its value stand, in bytes, quotes and all. Names are looked for in
-/// any case; `None` where there is no such header.
-pub fn header(line: &[u8], name: &str) -> Option<(Range<usize>, Range<usize>)> {
+/// A part of what a line of a capture has of HTTP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HttpPart {
+    /// A header, by its name in lower case.
+    Header(&'static str),
+    /// The method of a request.
+    Method,
+    /// The target of a request.
+    Target,
+    /// The status of an answer.
+    Status,
+    /// The id of a server-sent event.
+    EventId,
+}
+
+/// Where the line has that part: its name and its value, in bytes, quotes and all. Headers are looked for in any case; `None`
+/// where there is no such part.
+pub fn http(line: &[u8], part: HttpPart) -> Option<(Range<usize>, Range<usize>)> {
     let first = beginning(line);
-    let head = member(line, first, |key| key == b"head")?.1;
-    let headers = member(line, head.start, |key| key == b"headers")?.1;
-    member(line, headers.start, |key| {
-        key.eq_ignore_ascii_case(name.as_bytes())
-    })
+    if part == HttpPart::EventId {
+        return member(line, first, |key| key == b"sse_id");
+    }
+    let head = member(line, first, |key| key == b"head")?.1.start;
+    let name: &[u8] = match part {
+        HttpPart::Header(name) => {
+            let headers = member(line, head, |key| key == b"headers")?.1;
+            return member(line, headers.start, |key| {
+                key.eq_ignore_ascii_case(name.as_bytes())
+            });
+        }
+        HttpPart::Method => b"method",
+        HttpPart::Target => b"target",
+        HttpPart::Status | HttpPart::EventId => b"status",
+    };
+    member(line, head, |key| key == name)
 }
 
 /// Who sent what a line of a trace or a capture tells, where it says so.
@@ -308,13 +334,16 @@ mod tests {
     #[test]
     fn a_header_is_found_in_any_case() {
         let line = br#"{"raw":"{\"head\":{\"headers\":{\"accept\":1}}}","dir":"c2s","head":{"method":"POST","headers":{"x":["accept"], "Accept" : "y"}}}"#;
-        let (name, value) = header(line, "accept").unwrap();
+        let (name, value) = http(line, HttpPart::Header("accept")).unwrap();
         assert_eq!(&line[name], b"\"Accept\"");
         assert_eq!(&line[value], b"\"y\"");
         assert_eq!(sender(line), Some(Role::Client));
-        assert_eq!(header(line, "origin"), None);
-        assert_eq!(header(b"{\"head\":[]}", "accept"), None);
-        assert_eq!(header(b"{\"head\":{\"headers\":{}}", "accept"), None);
+        assert_eq!(http(line, HttpPart::Header("origin")), None);
+        assert_eq!(http(b"{\"head\":[]}", HttpPart::Header("accept")), None);
+        assert_eq!(
+            http(b"{\"head\":{\"headers\":{}}", HttpPart::Header("accept")),
+            None
+        );
     }
 
     use proptest::prelude::*;

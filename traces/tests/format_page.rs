@@ -67,6 +67,15 @@ fn the_trace_on_the_page_is_a_whole_trace_with_every_kind_of_line() {
             .any(|event| matches!(event.what, OwnedWhat::Forgotten { .. })),
         events
             .iter()
+            .any(|event| matches!(event.what, OwnedWhat::Stderr { .. })),
+        events
+            .iter()
+            .any(|event| matches!(event.what, OwnedWhat::Blocked { .. })),
+        events
+            .iter()
+            .any(|event| matches!(event.what, OwnedWhat::Unblocked { .. })),
+        events
+            .iter()
             .any(|event| matches!(event.what, OwnedWhat::Timer { .. })),
         events
             .iter()
@@ -90,7 +99,7 @@ fn the_trace_on_the_page_is_a_whole_trace_with_every_kind_of_line() {
             .iter()
             .any(|event| matches!(event.what, OwnedWhat::Note(_))),
     ];
-    assert_eq!(kinds, [true; 18]);
+    assert_eq!(kinds, [true; 21]);
     assert!(PAGE.contains(&format!("describes format {FORMAT_VERSION} of traces")));
 }
 

@@ -2,8 +2,8 @@
 
 use mcpsim_traces::capture::CaptureReader;
 use mcpsim_traces::event::{
-    Choice, Event, Fault, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Site,
-    Told, What,
+    Choice, Event, Fault, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Pipe, Role, Sink,
+    Site, Told, What,
 };
 use mcpsim_traces::file::{Header, Link, Party, PartyRole, TraceReader, TraceWriter};
 use mcpsim_traces::judge::{Blame, Finding, Severity, Verdict};
@@ -536,6 +536,31 @@ proptest! {
             prop_assert!(is_plain(text), "{}", line);
         }
     }
+}
+
+#[test]
+fn pipes_that_are_full() {
+    let mut tale = Tale::new(LinkKind::Pipe);
+    let link = LINK;
+    let text = "a line \u{1b}[2J";
+    tale.event(What::Stderr { link, text });
+    for on in [Pipe::Stderr, Pipe::Stdin] {
+        tale.event(What::Blocked { link, on });
+        tale.event(What::Unblocked { link, on });
+    }
+    let story = tale.story();
+    let shown = as_text(&story, &[], &TextOptions::USUAL);
+    for line in [
+        "-- end on stderr: a line \\u{1b}[2J",
+        "-- end waits to write: its stderr to client is full",
+        "-- end goes on: its stderr has room",
+        "-- client waits to write: its pipe to end is full",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    let drawn = as_mermaid(&story, &[]);
+    assert!(drawn.contains("Note over P0: client waits"), "{drawn}");
+    assert!(drawn.contains("Note over P1: #101;nd waits"), "{drawn}");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::BufReader;
 
 use mcpsim_traces::event::{
-    Choice, Event, Fault, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Role, Sink, Site,
-    Told, What,
+    Choice, Event, Fault, FrameText, Label, LinkId, LinkKind, Origin, PartyId, Pipe, Role, Sink,
+    Site, Told, What,
 };
 use mcpsim_traces::file::{
     End, EndFinding, Header, Link, OwnedEvent, OwnedWhat, Party, PartyRole, TraceReader,
@@ -122,6 +122,15 @@ fn write(events: &[(u64, OwnedWhat)], findings: &[EndFinding]) -> Vec<u8> {
             OwnedWhat::Forgotten { frame, link } => What::Forgotten {
                 frame: *frame,
                 link: *link,
+            },
+            OwnedWhat::Stderr { link, text } => What::Stderr { link: *link, text },
+            OwnedWhat::Blocked { link, on } => What::Blocked {
+                link: *link,
+                on: *on,
+            },
+            OwnedWhat::Unblocked { link, on } => What::Unblocked {
+                link: *link,
+                on: *on,
             },
             OwnedWhat::Closed { link, to } => What::Closed {
                 link: *link,
@@ -324,6 +333,11 @@ fn any_what() -> impl Strategy<Value = OwnedWhat> {
         1 => (any::<u32>(), link()).prop_map(|(stream, link)| OwnedWhat::Broken { stream, link }),
         1 => (any::<u32>(), link()).prop_map(|(stream, link)| OwnedWhat::Resumed { stream, link }),
         1 => (1u32.., link()).prop_map(|(frame, link)| OwnedWhat::Forgotten { frame, link }),
+        1 => (link(), any::<String>()).prop_map(|(link, text)| OwnedWhat::Stderr { link, text }),
+        1 => (link(), proptest::sample::select(&Pipe::ALL[..]), any::<bool>()).prop_map(|(link, on, is_full)| match is_full {
+            true => OwnedWhat::Blocked { link, on },
+            false => OwnedWhat::Unblocked { link, on },
+        }),
         1 => (link(), any_role()).prop_map(|(link, to)| OwnedWhat::Closed { link, to }),
         1 => (party(), any::<u32>()).prop_map(|(party, tag)| OwnedWhat::Timer { party, tag }),
         1 => (party(), any::<u32>()).prop_map(|(party, tag)| OwnedWhat::Own { party, tag }),
@@ -462,7 +476,7 @@ fn what_is_wrong_with_an_event_has_its_place() {
     let choice = r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#;
     let end = r#"{"end":{"events":0,"digest":"00000000000000000000000000000000","findings":[{"rule":"r","blame":"client","verdict":"broken"}]}}"#;
     // A good line, what of it is replaced by what, the text at whose last occurrence the error stands, the message.
-    let cases: [(&str, &str, &str, &str, &str); 53] = [
+    let cases: [(&str, &str, &str, &str, &str); 56] = [
         (send, send, "", "", "a blank line is no event"),
         (
             send,
@@ -477,14 +491,14 @@ fn what_is_wrong_with_an_event_has_its_place() {
             send,
             "{\"t\":1}",
             "{",
-            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, broken, resumed, forgotten, timer, own, calm, quiet, note, end",
+            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, broken, resumed, forgotten, stderr, blocked, unblocked, timer, own, calm, quiet, note, end",
         ),
         (
             send,
             "\"send\"",
             "\"sent\"",
             "{",
-            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, broken, resumed, forgotten, timer, own, calm, quiet, note, end",
+            "the line has none of send, recv, choice, open, close, closed, exit, fault, lost, exchange_lost, broken, resumed, forgotten, stderr, blocked, unblocked, timer, own, calm, quiet, note, end",
         ),
         (
             send,
@@ -767,6 +781,27 @@ fn what_is_wrong_with_an_event_has_its_place() {
             "0,\"link",
             "0,\"link",
             "frames are numbered from 1",
+        ),
+        (
+            r#"{"t":1,"blocked":0,"on":"stderr"}"#,
+            "\"stderr\"",
+            "\"pipe\"",
+            "\"pipe\"",
+            "unknown word \"pipe\"; known: stdin, stdout, stderr",
+        ),
+        (
+            r#"{"t":1,"unblocked":0,"on":"stdin"}"#,
+            ",\"on\":\"stdin\"",
+            "",
+            "{",
+            "an unblocked has no \"on\"",
+        ),
+        (
+            r#"{"t":1,"stderr":0,"text":"x"}"#,
+            ",\"text\":\"x\"",
+            "",
+            "{",
+            "a stderr has no \"text\"",
         ),
         (
             r#"{"t":1,"exchange_lost":1,"link":0}"#,

@@ -27,6 +27,7 @@ use super::report::{
     CheckReport, FileReport, FindingReport, SessionReport, SummaryReport, to_json,
 };
 use crate::models::{Outcome as RuleOutcome, Unread, rules};
+use crate::traces::event::FrameNo;
 use crate::traces::file::{Party, TraceReader};
 use crate::traces::import::pair::Pair;
 use crate::traces::import::pattern::Pattern;
@@ -430,6 +431,14 @@ impl Checked {
         put_new(&mut self.report.remarks, &context.versions.remarks);
         let unread = unread_remark(context.unread, context.lines);
         self.report.remarks.extend(unread);
+        let beyond = context.unread.beyond;
+        self.report.remarks.extend(beyond.map(|frame| {
+            format!(
+                "{}: so many requests are open by then that not all are followed: what becomes of this one, and of later ones, may be \
+                 told from less, or not at all",
+                place_of(frame, context.lines)
+            )
+        }));
     }
 }
 
@@ -445,15 +454,19 @@ struct Context<'a> {
     session: SessionReport,
 }
 
+fn place_of(frame: FrameNo, lines: &Lines) -> String {
+    match lines.of(frame) {
+        Some(line) => format!("#{frame} (line {line})"),
+        None => format!("#{frame}"),
+    }
+}
+
 /// What is said of frames that could not be looked into.
 fn unread_remark(unread: &Unread, lines: &Lines) -> Option<String> {
     let places: Vec<String> = unread
         .frames
         .iter()
-        .map(|&frame| match lines.of(frame) {
-            Some(line) => format!("#{frame} (line {line})"),
-            None => format!("#{frame}"),
-        })
+        .map(|&frame| place_of(frame, lines))
         .collect();
     let (has, its) = match unread.count {
         0 => return None,

@@ -13,7 +13,7 @@ use crate::traces::capture::CaptureWhat;
 use crate::traces::event::Role;
 use crate::traces::import::pattern::Pattern;
 use crate::traces::lines::{LineReader, ReadError};
-use crate::traces::place::{self, Placed};
+use crate::traces::place::{self, HttpPart, Placed};
 use crate::traces::recording::Recording;
 use crate::traces::show::escape_bytes;
 use crate::traces::sniff::Log;
@@ -243,9 +243,7 @@ fn read(
         let placed = Placed::find(line.bytes);
         for &(at, place) in uses {
             let frame = &shown(&findings[at])[place];
-            let header = frame
-                .header
-                .and_then(|name| header_of(line.bytes, name, frame));
+            let of_http = frame.http.and_then(|part| of_http(line.bytes, part, frame));
             let of_frame = || {
                 let placed = placed.as_ref()?;
                 let shown = Shown {
@@ -255,7 +253,7 @@ fn read(
                 };
                 Some(excerpt_of(&shown, frame))
             };
-            if let Some(evidence) = header.or_else(of_frame) {
+            if let Some(evidence) = of_http.or_else(of_frame) {
                 found[at].insert(place, evidence);
             }
         }
@@ -263,9 +261,9 @@ fn read(
     Ok(())
 }
 
-/// The header that a finding is about, where the line has it.
-fn header_of(line: &[u8], name: &str, frame: &Wanted) -> Option<EvidenceReport> {
-    let (name, value) = place::header(line, name)?;
+/// The part of HTTP that a finding is about, where the line has it.
+fn of_http(line: &[u8], part: HttpPart, frame: &Wanted) -> Option<EvidenceReport> {
+    let (name, value) = place::http(line, part)?;
     let spot = (value.start - name.start, value.end - name.start);
     let cut = excerpt(&line[name.start..value.end], Some(spot));
     Some(EvidenceReport {
@@ -284,8 +282,8 @@ struct Wanted {
     number: u32,
     line: Option<u64>,
     spot: Option<(u32, u32)>,
-    /// The header that the finding is about, where that is what is at fault.
-    header: Option<&'static str>,
+    /// The part of HTTP that the finding is about, where that is what is at fault.
+    http: Option<HttpPart>,
 }
 
 /// The frames of a finding that are shown: all, or the first ones and the last.
@@ -297,7 +295,7 @@ fn shown(finding: &FindingReport) -> Vec<Wanted> {
             number,
             line,
             spot: finding.spot.filter(|_| at == last),
-            header: rules::header(&finding.rule).filter(|_| at == last && finding.spot.is_none()),
+            http: rules::http_part(&finding.rule).filter(|_| at == last && finding.spot.is_none()),
         })
         .collect()
 }

@@ -12,7 +12,9 @@ use crate::deep::digest;
 use crate::part::Fact;
 
 /// More exchanges than this are not followed: one that is over is forgotten first.
-const EXCHANGES_MAX: usize = 64;
+const EXCHANGES_MAX: usize = 256;
+/// More requests that lack something than this are not followed: the oldest is forgotten.
+const LACKING_MAX: usize = 64;
 /// A result that asks for more than this is followed without what it asks for.
 const KEYS_MAX: usize = 64;
 const REQUESTS_MAX: usize = 1 << 16;
@@ -211,7 +213,7 @@ impl Exchanges {
 
     /// An open request brings less than was asked.
     pub(crate) fn lack(&mut self, id: Key, lack: Lack) {
-        if self.lacking.len() >= EXCHANGES_MAX {
+        if self.lacking.len() >= LACKING_MAX {
             self.lacking.remove(0);
         }
         self.lacking.push((id, lack));

@@ -182,6 +182,38 @@ impl Observer {
         }
     }
 
+    /// The side ended, and nobody asked it to: whether frames that crossed were too much for it. That its output is closed does
+    /// not say how its process ends, which may still be told.
+    pub(super) fn see_race(&mut self, by: Role, what: LogWhat) {
+        self.is_race_open[by as usize] = match what {
+            LogWhat::Exit { status } => {
+                if status != Some(0) {
+                    self.judge_race(by, Verdict::Broken);
+                }
+                false
+            }
+            _ => true,
+        };
+    }
+
+    /// Ends of which nobody told how the process ended.
+    pub(super) fn judge_open_races(&mut self) {
+        for by in [Role::Client, Role::Server] {
+            if self.is_race_open[by as usize] {
+                self.judge_race(by, Verdict::Unsure);
+            }
+        }
+    }
+
+    fn judge_race(&mut self, by: Role, verdict: Verdict) {
+        let (part, party) = match by {
+            Role::Client => (&self.client, self.options.client),
+            Role::Server => (&self.server, self.options.server),
+        };
+        let mut cx = outside(&mut self.ledger, party, self.options.link);
+        part.judge_race(&mut cx, verdict);
+    }
+
     /// The side's end, or that nothing more comes from it, is seen.
     pub(super) fn judge_end(&mut self, event: &LogEvent<'_>) {
         let by = event.by;
@@ -193,13 +225,6 @@ impl Observer {
             LogWhat::Exit { .. } => "its process has ended",
             _ => "nothing more came from it",
         };
-        if !matches!(event.what, LogWhat::Stall) {
-            let (part, party) = match by {
-                Role::Client => (&self.client, self.options.client),
-                Role::Server => (&self.server, self.options.server),
-            };
-            part.judge_race(&mut outside(&mut self.ledger, party, self.options.link));
-        }
         let debtor_inn = match by {
             Role::Client => &self.client.inn,
             Role::Server => &self.server.inn,

@@ -1,7 +1,7 @@
 //! Time: requests that stay open for too long, and what is said of them.
 
 use mcpsim_traces::event::Role;
-use mcpsim_traces::judge::Verdict;
+use mcpsim_traces::judge::{Blocked, Verdict};
 use mcpsim_traces::message::{Kind, Message, Method};
 
 use super::{Observer, Seen, outside};
@@ -170,12 +170,14 @@ impl Observer {
                 party: self.options.client,
                 link: self.options.link,
                 role: Role::Client,
+                blocked: Blocked::default(),
                 part: &self.client,
             },
             End {
                 party: self.options.server,
                 link: self.options.link,
                 role: Role::Server,
+                blocked: Blocked::default(),
                 part: &self.server,
             },
         ];

@@ -4,7 +4,7 @@ use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Kind, Message, Method, Shape, Version};
 
-use super::{Fact, Knows, Part, UNREAD_MAX, flag, open, push_latest};
+use super::{Fact, Knows, Part, UNREAD_MAX, Way, flag, open, push_latest};
 use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::rules::ids::{is_coerced, twin};
@@ -49,7 +49,9 @@ impl Part {
     #[cold]
     pub(crate) fn is_undecided(&self, id: Key) -> bool {
         let Some(rare) = &self.rare else { return false };
-        rare.undecided.has(id) != Used::Never || rare.glimpsed.has(id) == Used::Before
+        rare.undecided.has(id) != Used::Never
+            || rare.beyond[Way::In as usize].has(id) != Used::Never
+            || rare.glimpsed.has(id) == Used::Before
     }
 
     pub(super) fn response_toward(&mut self, cx: &mut Cx<'_>, message: &Message, fact: Fact) {

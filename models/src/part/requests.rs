@@ -10,6 +10,7 @@ use crate::idset::Used;
 use crate::ledger::Cx;
 use crate::opens::Keyed;
 use crate::rules::ids::Taken;
+use crate::unread::Closed;
 
 /// A request that the party sent and that is not settled for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +28,18 @@ pub(crate) struct Own {
     pub(crate) answer: Fact,
     pub(crate) flags: u16,
     pub(crate) method: Method,
+}
+
+/// So many requests of a side are followed at once; a million that nobody answers must not take the machine's memory.
+pub(crate) const OPEN_MAX: usize = 1 << 17;
+
+/// Which way a request goes, as seen from a party.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// The party sent it.
+    Own,
+    /// It went to the party.
+    In,
 }
 
 /// A request that went to the party and that it has not answered.
@@ -113,6 +126,9 @@ impl Part {
             self.was_answered_early(cx, message.id);
         }
         let taken = self.take_id(cx, message, is_stateless);
+        if self.own.len() >= OPEN_MAX {
+            return self.goes_beyond(cx, message, Way::Own);
+        }
         let token_is_bad = self.take_token(cx, message, taken);
         if taken == Taken::Shared {
             return;
@@ -134,14 +150,35 @@ impl Part {
         self.push_own(cx, message, flags);
     }
 
+    /// More requests are open than are followed: this one is not, nor what becomes of it.
+    #[cold]
+    fn goes_beyond(&mut self, cx: &mut Cx<'_>, message: &Message, way: Way) {
+        let by = match way {
+            Way::Own => self.role,
+            Way::In => self.role.other(),
+        };
+        cx.ledger.unread.go_beyond(&Closed {
+            frame: cx.frame,
+            by,
+            kind: message.kind,
+            method: message.method,
+            is_stateless: cx.is_stateless,
+        });
+        self.rare().beyond[way as usize].insert(message.id);
+        if message.token.is_present() && message.token.is_legal() {
+            self.tokens().open_ended.insert(message.token);
+        }
+    }
+
     /// What the era of a new request means for what is kept of it.
-    pub(super) fn era_flags(&self, cx: &Cx<'_>, message: &Message) -> u16 {
+    pub(super) fn era_flags(&mut self, cx: &Cx<'_>, message: &Message) -> u16 {
         let mut flags = match cx.era {
             Era::Session => 0,
             Era::Stateless | Era::Unproven => open::STATELESS,
             Era::Foreign => open::STATELESS | open::FOREIGN,
             Era::Bare => open::BARE,
         };
+        self.is_mixed |= flags != 0;
         if self.is_long(message.method, cx.is_stateless) {
             flags |= open::LONG;
         }
@@ -376,6 +413,9 @@ impl Part {
                 if self.inn.is_sweep_due() {
                     self.sweep_in();
                     at = self.find_in(request.id).unwrap_or_else(|at| at);
+                }
+                if self.inn.len() >= OPEN_MAX {
+                    return self.goes_beyond(cx, message, Way::In);
                 }
                 self.insert_in(at, request);
             }

@@ -8,7 +8,7 @@ use mcpsim_traces::message::{Condition, Message, Method, Revision};
 use crate::era::Era;
 use crate::idset::Used;
 use crate::ledger::{Cx, bit};
-use crate::part::{In, Knows, Mode, Part, flag, open};
+use crate::part::{In, Knows, Mode, Part, Way, flag, open};
 use crate::rules::ids::is_coerced;
 use crate::rules::stateless::tasks_extension::TASK_CANCEL_METHOD;
 use crate::rules::stateless::utilities::{CANCEL_NOT_ON_HTTP, CANCEL_SERVER_ONLY_LISTEN};
@@ -187,8 +187,8 @@ impl Part {
         }
     }
 
-    /// The party ended by itself: whether that came right after frames that crossed.
-    pub(crate) fn judge_race(&self, cx: &mut Cx<'_>) {
+    /// The party ended by itself: whether that came right after frames that crossed. The verdict is what it is then.
+    pub(crate) fn judge_race(&self, cx: &mut Cx<'_>, verdict: Verdict) {
         if !self.is(flag::LAST_IN_RACE) || self.inn.is_empty() && self.own.is_empty() {
             return;
         }
@@ -197,7 +197,8 @@ impl Part {
             "the {} ended right after a cancel and an answer had crossed; the late one is dropped",
             self.role.as_str()
         );
-        self.broken(cx, &CANCEL_RACE_BROKEN, &[frames.0, frames.1], text);
+        let (rule, frames) = (&CANCEL_RACE_BROKEN, [frames.0, frames.1]);
+        self.case(cx, rule, verdict, None, &frames, None, text);
     }
 
     /// The party cancels a request.
@@ -329,6 +330,13 @@ impl Part {
     /// A cancel that names no open request of its sender.
     fn cancels_other(&mut self, cx: &mut Cx<'_>, id: Key) {
         if self.deep.is_some() && self.cancels_task(cx, id, 0) {
+            return;
+        }
+        let beyond = self
+            .rare
+            .as_ref()
+            .map(|rare| &rare.beyond[Way::Own as usize]);
+        if beyond.is_some_and(|beyond| beyond.has(id) != Used::Never) {
             return;
         }
         match self.issued.has(id) {

@@ -282,6 +282,8 @@ impl Part {
             let request = self.drop_in(at);
             self.proven(request.fact);
             self.answered.insert(request.id);
+            // Where the right answer comes as well, the wrong one was the fault.
+            self.rare().undecided.insert(request.id);
             let is_done = request.flags & open::REUSED == 0;
             self.retire_tokens(request.id, is_done, (cx.frame, cx.stream));
             let text = format!(

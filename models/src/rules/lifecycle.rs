@@ -424,7 +424,8 @@ impl Part {
         if self.is(flag::JOINED | flag::FORCED) {
             return;
         }
-        if self.may_have_met_more() {
+        // A session may lie before a recording that begins with a request outside any.
+        if self.is(flag::LATE) || self.may_have_met_more() {
             return cx.pass_over(&SERVER_SPEAKS_BEFORE_INITIALIZE);
         }
         let text = format!("{} before the client's initialize", name(message));

@@ -1,6 +1,7 @@
 //! Which rules a recording can no longer decide, because it lost what they look at.
 
 use mcpsim_traces::lost::Lost;
+use mcpsim_traces::message::Revision;
 
 use super::{Category, Needs, Rule, Side};
 
@@ -138,6 +139,17 @@ const OF_ANY_STREAM: &[&str] = &[
     "tools-list-changed-undeclared",
 ];
 
+/// Rules about a single frame that hold in every revision with a handshake, and forbid something else in each.
+const OF_AGREEMENT: &[&str] = &["batch-not-in-revision", "method-not-in-revision"];
+
+/// Whether the revision that was agreed on decides what the rule says of a frame. What a frame of 2026-07-28 has to be, it
+/// says itself.
+pub fn rests_on_agreement(rule: &Rule) -> bool {
+    let is_of_some = rule.from != Revision::V2024_11_05 || rule.until < Revision::V2025_11_25;
+    let is_of_handshakes = rule.from <= Revision::V2025_11_25;
+    is_of_handshakes && (is_of_some || OF_AGREEMENT.contains(&rule.id))
+}
+
 /// Whether the rule needs to know which of two frames on different streams came first. The client's requests have an order of
 /// their own, and an answer comes after what it answers.
 fn needs_streams(rule: &Rule) -> bool {
@@ -230,12 +242,34 @@ mod tests {
             OF_EVENT_IDS,
             ACROSS_STREAMS,
             OF_ANY_STREAM,
+            OF_AGREEMENT,
         ];
         for list in lists {
             assert!(list.is_sorted());
             for id in list {
                 assert!(rule(id).is_some(), "{id}");
             }
+        }
+    }
+
+    #[test]
+    fn what_was_agreed_on_decides_what_not_every_revision_says() {
+        let rests = |id: &str| rests_on_agreement(rule(id).expect(id));
+        for id in [
+            "batch-not-in-revision",
+            "method-not-in-revision",
+            "batch-mixed",
+            "not-utf8",
+        ] {
+            assert!(rests(id), "{id}");
+        }
+        for id in [
+            "jsonrpc-version",
+            "request-id-null",
+            "env-single-message",
+            "meta-not-object",
+        ] {
+            assert!(!rests(id), "{id}");
         }
     }
 

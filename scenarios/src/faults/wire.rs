@@ -2,7 +2,8 @@
 
 use mcpsim_traces::message::Method;
 
-use super::{Fault, writes};
+use super::{Fault, does, writes};
+use crate::defect::Defect;
 use crate::scenario::PartyRole::{Client, Server};
 use crate::tamper::{Edit, On};
 
@@ -152,6 +153,34 @@ pub(super) const FAULTS: &[Fault] = &[
         "request-unanswered",
         On::Result(Method::ToolsCall),
         Edit::ThroughOneSlot,
+    )
+    .sometimes(),
+    does(
+        "never-reads-stderr",
+        "The client takes hold of its server's stderr and never reads it: the server stops when that is full.",
+        "stderr-lines",
+        Client,
+        "request-unanswered",
+        Defect::LeavesStderr,
+    ),
+    does(
+        "writes-before-it-reads",
+        "Neither side reads while a frame of its own waits for room in a pipe: two full pipes stop both.",
+        "full-pipes",
+        Server,
+        "request-unanswered",
+        Defect::WritesBeforeReading,
+    )
+    .shared()
+    .sometimes(),
+    does(
+        "client-writes-before-it-reads",
+        "The client reads nothing while a frame of its own waits for room in a pipe, and a server that waits to write on its \
+            stderr waits for it.",
+        "full-pipes-and-stderr",
+        Client,
+        "request-unanswered",
+        Defect::WritesBeforeReading,
     )
     .sometimes(),
 ];

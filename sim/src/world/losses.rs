@@ -100,7 +100,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         });
         match fault {
             Fault::Delay => self.net.hold(index, self.now_ms + DELAY_MS),
-            Fault::Duplicate => self.duplicate(index),
+            Fault::Duplicate => self.duplicate(index, door),
             Fault::Drop if self.links[usize::from(link.0)].setup.resumable => {
                 self.break_stream(index, door);
             }
@@ -109,6 +109,7 @@ impl<A: Actor, J: Judge> World<A, J> {
                 self.links[usize::from(link.0)].cut = true;
                 self.lose_all(Loss::CLOSED, |flight| flight.link == link, door);
                 self.lose_kept(link, door);
+                self.drain_stderr(link, door);
                 for role in [Role::Client, Role::Server] {
                     self.announce_close(link, role, origin);
                 }
@@ -118,14 +119,18 @@ impl<A: Actor, J: Judge> World<A, J> {
     }
 
     /// A second copy, youngest of all; on http on a stream of its own, as a retry would be.
-    fn duplicate(&mut self, index: usize) {
+    fn duplicate<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        index: usize,
+        door: &mut Door<'_, C, S>,
+    ) {
         let mut copy = self.net.flight(index).clone();
         let link = &mut self.links[usize::from(copy.link.0)];
         if link.setup.kind == LinkKind::Http && copy.to == Role::Server {
             copy.stream = link.next_stream;
             link.next_stream += 1;
         }
-        self.launch(copy);
+        self.launch(copy, door);
     }
 
     /// A frame is lost. On http the exchange goes with it, and the client learns of that.
@@ -135,7 +140,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         forbidden: bool,
         door: &mut Door<'_, C, S>,
     ) {
-        let flight = self.take(index);
+        let flight = self.take(index, door);
         let (link, stream) = (flight.link, flight.stream);
         let state = &mut self.links[usize::from(link.0)];
         let open = state
@@ -258,6 +263,10 @@ impl<A: Actor, J: Judge> World<A, J> {
             door,
         );
         self.lose_kept(link, door);
+        if end.role == Role::Client {
+            // Nobody is left to read it: what is written from here on goes nowhere, and blocks nobody.
+            self.drain_stderr(link, door);
+        }
         self.announce_close(link, end.role.other(), origin);
     }
 
@@ -292,7 +301,7 @@ impl<A: Actor, J: Judge> World<A, J> {
         door: &mut Door<'_, C, S>,
     ) {
         while let Some(index) = self.net.first(&mut which) {
-            let flight = self.take(index);
+            let flight = self.take(index, door);
             self.lose(&flight, loss, door);
             self.net.give_back(flight);
         }

@@ -53,7 +53,7 @@ impl<A: Actor, J: Judge> World<A, J> {
             flight.link == link && flight.stream == stream && flight.to == Role::Client
         };
         while let Some(index) = self.net.first(of_it) {
-            let flight = self.take(index);
+            let flight = self.take(index, door);
             self.links[usize::from(link.0)].kept.push(*flight);
         }
         self.links[usize::from(link.0)].broken.push(stream);
@@ -126,9 +126,15 @@ impl<A: Actor, J: Judge> World<A, J> {
     }
 
     /// What was kept for a stream goes on its way again.
-    pub(super) fn replay(&mut self, id: PartyId, port: Port, stream: Stream) {
+    pub(super) fn replay<C: Chooser + ?Sized, S: Sink + ?Sized>(
+        &mut self,
+        id: PartyId,
+        port: Port,
+        stream: Stream,
+        door: &mut Door<'_, C, S>,
+    ) {
         for flight in self.mend(id, port, stream) {
-            self.launch(flight);
+            self.launch(flight, door);
         }
     }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::encode::Encoder;
 use crate::event::{
-    Choice, Fault, FrameNo, Label, LinkId, Origin, PartyId, Role, Site, Stream, Told,
+    Choice, Fault, FrameNo, Label, LinkId, Origin, PartyId, Pipe, Role, Site, Stream, Told,
 };
 use crate::file::header::Header;
 use crate::file::json::{Members, Read, Value, Wrong, object_of_line, quoted};
@@ -116,6 +116,27 @@ pub enum OwnedWhat {
         frame: FrameNo,
         /// The link.
         link: LinkId,
+    },
+    /// The server of that link wrote a line on its stderr.
+    Stderr {
+        /// The link.
+        link: LinkId,
+        /// The line.
+        text: String,
+    },
+    /// The pipe is full, and whoever writes into it does nothing else until there is room.
+    Blocked {
+        /// The link.
+        link: LinkId,
+        /// The pipe.
+        on: Pipe,
+    },
+    /// There is room in that pipe again.
+    Unblocked {
+        /// The link.
+        link: LinkId,
+        /// The pipe.
+        on: Pipe,
     },
     /// A party's timer fired.
     Timer {
@@ -389,7 +410,7 @@ enum Entry {
     End(End),
 }
 
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 22] = [
     "send",
     "recv",
     "choice",
@@ -403,6 +424,9 @@ const KINDS: [&str; 19] = [
     "broken",
     "resumed",
     "forgotten",
+    "stderr",
+    "blocked",
+    "unblocked",
     "timer",
     "own",
     "calm",
@@ -487,6 +511,18 @@ impl Context<'_> {
                 frame: frame(value)?,
                 link: self.link(members.need("link")?)?,
             },
+            "stderr" => OwnedWhat::Stderr {
+                link: self.link(value)?,
+                text: members.need("text")?.string()?.into_owned(),
+            },
+            "blocked" => OwnedWhat::Blocked {
+                link: self.link(value)?,
+                on: pipe(members.need("on")?)?,
+            },
+            "unblocked" => OwnedWhat::Unblocked {
+                link: self.link(value)?,
+                on: pipe(members.need("on")?)?,
+            },
             "timer" => OwnedWhat::Timer {
                 tag: value.integer()?,
                 party: self.party(members.need("party")?)?,
@@ -568,6 +604,9 @@ const fn noun(kind: &'static str) -> &'static str {
         b"broken" => "a broken",
         b"resumed" => "a resumed",
         b"forgotten" => "a forgotten",
+        b"stderr" => "a stderr",
+        b"blocked" => "a blocked",
+        b"unblocked" => "an unblocked",
         b"exit" => "an exit",
         b"fault" => "a fault",
         b"timer" => "a timer",
@@ -591,6 +630,10 @@ fn forbidden(members: &mut Members<'_>) -> Read<bool> {
 
 fn role(value: Value<'_>) -> Read<Role> {
     value.word(&[Role::Client, Role::Server], Role::as_str)
+}
+
+fn pipe(value: Value<'_>) -> Read<Pipe> {
+    value.word(&Pipe::ALL, Pipe::as_str)
 }
 
 fn origin(value: Value<'_>) -> Read<Origin> {

@@ -151,6 +151,19 @@ impl EventText {
                 put_number(out, u64::from(frame));
                 put_link(out, ",\"link\":", link);
             }
+            What::Stderr { link, text } => {
+                put_link(out, "\"stderr\":", link);
+                put(out, ",\"text\":");
+                put_string(out, text);
+            }
+            What::Blocked { link, on } => {
+                put_link(out, "\"blocked\":", link);
+                put_word(out, ",\"on\":\"", on.as_str());
+            }
+            What::Unblocked { link, on } => {
+                put_link(out, "\"unblocked\":", link);
+                put_word(out, ",\"on\":\"", on.as_str());
+            }
             What::Timer { party, tag } => put_tag(out, "\"timer\":", tag, party),
             What::Own { party, tag } => put_tag(out, "\"own\":", tag, party),
             What::Close { link, by } => {
@@ -413,7 +426,7 @@ impl<W: io::Write> Sink for TraceWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Fault, FrameText, Origin, Role, Site, Told};
+    use crate::event::{Fault, FrameText, Origin, Pipe, Role, Site, Told};
     use crate::judge::{Blame, Verdict};
     use crate::key::Key;
     use crate::message::{Kind, Message, Method};
@@ -530,6 +543,27 @@ mod tests {
             (13, What::Resumed { stream: 2, link }),
             (13, What::Forgotten { frame: 4, link }),
             (
+                13,
+                What::Stderr {
+                    link,
+                    text: "a \"line\"",
+                },
+            ),
+            (
+                13,
+                What::Blocked {
+                    link,
+                    on: Pipe::Stderr,
+                },
+            ),
+            (
+                13,
+                What::Unblocked {
+                    link,
+                    on: Pipe::Stdin,
+                },
+            ),
+            (
                 14,
                 What::Timer {
                     party: PartyId(0),
@@ -573,11 +607,11 @@ mod tests {
         let written = writer
             .finish(&[finding.clone(), finding])
             .expect("memory takes all");
-        assert_eq!((written.events, written.digest), (22, digest));
+        assert_eq!((written.events, written.digest), (25, digest));
         let text = String::from_utf8(written.out).expect("a trace is text");
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
-            lines[..22],
+            lines[..25],
             [
                 r#"{"choice":"next","of":4,"took":1,"label":"number/1"}"#,
                 r#"{"t":0,"open":0}"#,
@@ -593,6 +627,9 @@ mod tests {
                 r#"{"t":13,"broken":2,"link":0}"#,
                 r#"{"t":13,"resumed":2,"link":0}"#,
                 r#"{"t":13,"forgotten":4,"link":0}"#,
+                r#"{"t":13,"stderr":0,"text":"a \"line\""}"#,
+                r#"{"t":13,"blocked":0,"on":"stderr"}"#,
+                r#"{"t":13,"unblocked":0,"on":"stdin"}"#,
                 r#"{"t":14,"timer":5,"party":0}"#,
                 r#"{"t":14,"own":6,"party":0}"#,
                 r#"{"t":14,"close":0,"by":"client"}"#,
@@ -604,10 +641,10 @@ mod tests {
             ]
         );
         let end = format!(
-            "{{\"end\":{{\"events\":22,\"digest\":\"{digest:032x}\",\"findings\":[{0},{0}]}}}}",
+            "{{\"end\":{{\"events\":25,\"digest\":\"{digest:032x}\",\"findings\":[{0},{0}]}}}}",
             r#"{"rule":"unanswered-request","blame":"server","verdict":"broken"}"#
         );
-        assert_eq!(lines[22..], [end]);
+        assert_eq!(lines[25..], [end]);
     }
 
     /// Takes so many lines, then fails; each write must be a whole line.

@@ -62,6 +62,10 @@ pub fn mermaid(
             ItemWhat::Resumed { link, .. } | ItemWhat::Forgotten { link, .. } => {
                 vec![story.links[*link].end(Role::Server)]
             }
+            ItemWhat::Stderr { link, .. } => vec![story.links[*link].end(Role::Server)],
+            ItemWhat::Blocked { link, on } | ItemWhat::Unblocked { link, on } => {
+                vec![story.links[*link].end(on.writer())]
+            }
             ItemWhat::Fault { party, .. }
             | ItemWhat::Timer { party, .. }
             | ItemWhat::Exit { party } => vec![*party],

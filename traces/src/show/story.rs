@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::capture::{CaptureEvent, CaptureLine, CaptureWhat};
 use crate::classify::{Classified, classify};
-use crate::event::{Choice, Fault, FrameNo, LinkKind, Role, Stream, Told};
+use crate::event::{Choice, Fault, FrameNo, LinkKind, Pipe, Role, Stream, Told};
 use crate::file::{Header, OwnedEvent, OwnedWhat, PartyRole, TraceReader};
 use crate::http::{Head, Http, Start};
 use crate::judge::{Blame, Finding, Verdict};
@@ -139,6 +139,27 @@ pub enum ItemWhat {
         frame: FrameNo,
         /// The link.
         link: usize,
+    },
+    /// The server of that link wrote a line on its stderr.
+    Stderr {
+        /// The link.
+        link: usize,
+        /// The line.
+        text: String,
+    },
+    /// The pipe is full, and whoever writes into it does nothing else until there is room.
+    Blocked {
+        /// The link.
+        link: usize,
+        /// The pipe.
+        on: Pipe,
+    },
+    /// There is room in that pipe again.
+    Unblocked {
+        /// The link.
+        link: usize,
+        /// The pipe.
+        on: Pipe,
     },
     /// A fault was injected.
     Fault {
@@ -523,6 +544,18 @@ impl StoryBuilder {
             OwnedWhat::Timer { party, tag } => ItemWhat::Timer {
                 party: usize::from(party.0),
                 tag,
+            },
+            OwnedWhat::Stderr { link, text } => ItemWhat::Stderr {
+                link: index(link),
+                text,
+            },
+            OwnedWhat::Blocked { link, on } => ItemWhat::Blocked {
+                link: index(link),
+                on,
+            },
+            OwnedWhat::Unblocked { link, on } => ItemWhat::Unblocked {
+                link: index(link),
+                on,
             },
             OwnedWhat::Own { party, tag } => ItemWhat::Own {
                 party: usize::from(party.0),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use crate::event::{Fault, LinkKind, Role, Told};
+use crate::event::{Fault, LinkKind, Pipe, Role, Told};
 use crate::judge::Verdict;
 use crate::show::escape::escape;
 use crate::show::story::{Delivery, Item, ItemWhat, Story, StoryFinding, StoryFrame};
@@ -271,6 +271,14 @@ impl<'a> Page<'a> {
     }
 }
 
+/// A pipe as its writer calls it.
+fn pipe(pipe: Pipe) -> &'static str {
+    match pipe {
+        Pipe::Stdin | Pipe::Stdout => "pipe",
+        Pipe::Stderr => "stderr",
+    }
+}
+
 /// Everything that is no frame, in words that are safe to print.
 pub(crate) fn happening(story: &Story, what: &ItemWhat) -> String {
     let name = |party: usize| escape(&story.parties[party].name);
@@ -315,6 +323,25 @@ pub(crate) fn happening(story: &Story, what: &ItemWhat) -> String {
         ItemWhat::Forgotten { frame, link } => {
             let server = end(*link, Role::Server);
             format!("{server} does not have #{frame} any more")
+        }
+        ItemWhat::Stderr { link, text } => {
+            format!("{} on stderr: {}", end(*link, Role::Server), escape(text))
+        }
+        ItemWhat::Blocked { link, on } => {
+            let (writer, reader) = (on.writer(), on.writer().other());
+            format!(
+                "{} waits to write: its {} to {} is full",
+                end(*link, writer),
+                pipe(*on),
+                end(*link, reader)
+            )
+        }
+        ItemWhat::Unblocked { link, on } => {
+            format!(
+                "{} goes on: its {} has room",
+                end(*link, on.writer()),
+                pipe(*on)
+            )
         }
         ItemWhat::Fault {
             fault,

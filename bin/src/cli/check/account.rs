@@ -98,6 +98,12 @@ impl Account {
         }
     }
 
+    /// The last frame of the session, of either side; 0 before the first.
+    pub(crate) fn last_frame(&self) -> FrameNo {
+        let frames = self.last.iter().flatten().map(|last| last.frame);
+        frames.max().unwrap_or(0)
+    }
+
     fn pass(&mut self, at_ms: Option<u64>) {
         self.first_ms = self.first_ms.or(at_ms);
         self.last_ms = at_ms.or(self.last_ms);

@@ -18,7 +18,7 @@ use crate::cli::findings::report_of;
 use crate::cli::outcome::{counted, shown};
 use crate::cli::replay::read_failure;
 use crate::cli::report::{FindingReport, SessionReport};
-use crate::models::rules::lost::needed;
+use crate::models::rules::lost::{needed, rests_on_agreement};
 use crate::models::{
     Category, LogEvent, LogWhat, Needs, Observer, ObserverOptions, Outcome, Rule, Seen, rule, rules,
 };
@@ -31,12 +31,15 @@ use crate::traces::file::{Party, PartyRole};
 use crate::traces::judge::{Ending, Finding, Vantage, Verdict};
 use crate::traces::lines::ReadError;
 use crate::traces::lost::Lost;
-use crate::traces::message::Message;
+use crate::traces::message::{Message, Revision};
 use crate::traces::recording::Recording;
 use crate::traces::scan::Scanner;
 
 /// Errors beyond this many are counted and not listed.
 const ERRORS_MAX: u64 = 20;
+
+/// So many sessions are judged at once; then those that were silent for longest give way.
+const SESSIONS_MAX: usize = 4096;
 
 /// Is told of findings while the log is still being written.
 pub(crate) type Live<'a> = &'a mut dyn FnMut(Vec<FindingReport>);
@@ -141,6 +144,8 @@ struct Sessions<'a> {
     hole: Option<u64>,
     /// Frames seem to be missing, and nobody knows where.
     has_gaps: bool,
+    /// Sessions that were judged to their end to make room may go on.
+    has_let_go: bool,
     /// From there on only one side was recorded.
     alone_from: Option<FrameNo>,
     /// Where the log is still being written: how its time goes.
@@ -187,6 +192,7 @@ impl<'a> Sessions<'a> {
             lost: Lost::NOTHING,
             hole: None,
             has_gaps: false,
+            has_let_go: false,
             alone_from: None,
             clock: None,
             fresh: vec![],
@@ -228,7 +234,7 @@ impl<'a> Sessions<'a> {
         let mut findings = observer.findings()[watched.told..].to_vec();
         watched.told = observer.findings().len();
         let revision = observer.revision();
-        self.settle(&mut findings);
+        self.settle(&mut findings, revision);
         let choice = &self.wanted.choice;
         choice.weigh(&mut findings);
         findings.retain(|finding| choice.shows(finding));
@@ -243,7 +249,13 @@ impl<'a> Sessions<'a> {
 
     /// Leaves out what the recording cannot show, and makes unsure what lines that could not be used may explain; which rules
     /// these are.
-    fn settle(&self, findings: &mut Vec<Finding>) -> BTreeSet<&'static str> {
+    fn settle(
+        &self,
+        findings: &mut Vec<Finding>,
+        revision: Option<Revision>,
+    ) -> BTreeSet<&'static str> {
+        // Which one was agreed on may stand among the frames that are not there.
+        let is_open = revision.is_none() && self.lost.has(Lost::FRAMES);
         let doubtful = findings
             .iter_mut()
             .filter(|finding| {
@@ -251,6 +263,7 @@ impl<'a> Sessions<'a> {
                     || (self.has_gaps || self.is_behind_the_end(finding))
                         && rests_on_all_frames(finding)
                     || self.routes.is_blurred() && rests_on_others(finding)
+                    || is_open && is_of_the_agreement(finding)
             })
             .map(|finding| {
                 finding.verdict = Verdict::Unsure;
@@ -393,9 +406,12 @@ impl<'a> Sessions<'a> {
         if let Some(message) = message {
             self.begin_again(&session, message);
         }
+        if self.observers.len() >= SESSIONS_MAX && !self.observers.contains_key(&session) {
+            self.let_go();
+        }
         let vantage = self.vantage();
         // Whoever stood at both ends may still have come late; and a session that turns up later began before.
-        let whole = self.opening.whole && session.is_first();
+        let whole = self.opening.whole && session.is_first() && !self.has_let_go;
         self.observers.entry(session).or_insert_with(|| {
             let streams = match line.stream {
                 Some(_) => LinkKind::Http,
@@ -437,7 +453,7 @@ impl<'a> Sessions<'a> {
         let revision = observer.revision();
         let versions = Versions::of(&observer.revisions(), observer.foreign_versions());
         let (mut findings, lost) = (observer.take_findings(), self.lost);
-        let doubtful = self.settle(&mut findings);
+        let doubtful = self.settle(&mut findings, revision);
         let outcome = |rule: &Rule| match observer.outcome(rule) {
             Outcome::Broken | Outcome::Kept if !needed(rule, lost).is_nothing() => Outcome::Unsure,
             Outcome::Broken if doubtful.contains(rule.id) => {
@@ -544,10 +560,15 @@ fn rests_on_others(finding: &Finding) -> bool {
             rule.category,
             Category::Envelope | Category::Ids | Category::Batch
         );
-        rule.needs == Needs::Frame && is_of_any
+        rule.needs == Needs::Frame && is_of_any && !rests_on_agreement(rule)
     };
     let needs_more = |rule: &Rule| !is_form(rule) && rule.id != "request-unanswered";
     finding.verdict == Verdict::Broken && rule(finding.rule).is_none_or(needs_more)
+}
+
+/// Whether the revision that was agreed on decides whether the rule is broken.
+fn is_of_the_agreement(finding: &Finding) -> bool {
+    finding.verdict == Verdict::Broken && rule(finding.rule).is_some_and(rests_on_agreement)
 }
 
 /// A stream's number: 0 where there is no name; names are hashed, since only their equality counts.

@@ -164,7 +164,11 @@ impl Part {
             "the server sends a request, {}; what it needs to know it asks for inside a result",
             name(message)
         );
-        self.broken(cx, &DIR_SERVER_NEVER_REQUESTS, &[cx.frame], text);
+        // It may belong to a session from before the recording.
+        match self.is(flag::JOINED | flag::LATE) {
+            true => self.unsure(cx, &DIR_SERVER_NEVER_REQUESTS, &[cx.frame], text),
+            false => self.broken(cx, &DIR_SERVER_NEVER_REQUESTS, &[cx.frame], text),
+        }
     }
 
     /// The client sends a response outside any session, and to no request of the server.

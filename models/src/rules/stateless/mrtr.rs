@@ -365,8 +365,8 @@ fn refuses(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {
         asked.id
     );
     let frames = [asked.frame, cx.frame];
-    if has_state {
-        // The state may be what is refused.
+    if has_state || part.may_be_unseen() {
+        // The state may be what is refused; or it comes back to a question from before the recording.
         part.unsure(cx, &MRTR_MISSING_ANSWER_REASKS, &frames, text);
     } else {
         part.broken(cx, &MRTR_MISSING_ANSWER_REASKS, &frames, text);

@@ -125,8 +125,13 @@ pub(super) fn by(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_
     match (frame.message.kind, frame.method) {
         (Kind::Result, Method::TasksGet | Method::TasksCancel)
         | (Kind::Notification, Method::TasksStatus) => {
-            deep.odd_tasks
-                .judge(part, cx, frame, &TASK, &TASK_OBJECT_SHAPE);
+            if let Some(id) = other_task(frame) {
+                let text = "the result is about another task than was asked for".to_string();
+                part.broken_value(cx, &TASK_OBJECT_SHAPE, id, text);
+            } else {
+                deep.odd_tasks
+                    .judge(part, cx, frame, &TASK, &TASK_OBJECT_SHAPE);
+            }
         }
         (Kind::Result, Method::TasksList) => {
             deep.odd_tasks
@@ -144,6 +149,14 @@ pub(super) fn by(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_
         _ => {}
     }
     metadata(part, cx, frame);
+}
+
+/// The `taskId` of a result that shows a task, where another one was asked for.
+fn other_task<'a>(frame: &Frame<'a>) -> Option<Value<'a>> {
+    let asked = frame.asked.map(|asked| asked.subject)?;
+    let id = frame.payload?.get("taskId")?;
+    let is_other = asked.is_present() && id.is_text() && id.key() != asked;
+    is_other.then_some(id)
 }
 
 fn created(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<'_>) {

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::account::Watched;
-use super::Sessions;
+use super::{SESSIONS_MAX, Sessions};
 use crate::traces::capture::{CaptureLine, CaptureWhat};
-use crate::traces::event::Role;
+use crate::traces::event::{FrameNo, Role};
 use crate::traces::http::Head;
 use crate::traces::judge::Vantage;
 use crate::traces::message::{Kind, Message};
@@ -77,8 +77,8 @@ pub(super) struct Routes {
     lanes: Vec<u32>,
     /// Some requests may have gone to another session than they are judged in: nothing tells the clients apart.
     is_blurred: bool,
-    /// How many handshakes began.
-    opened: u32,
+    /// How many handshakes without an id began in each session.
+    opened: BTreeMap<Name, u32>,
 }
 
 impl Routes {
@@ -94,6 +94,7 @@ impl Routes {
 
     /// The server of that session has ended: the next one gives other ids.
     pub(super) fn forget_ids(&mut self, name: &Name) {
+        self.opened.remove(name);
         if let Some(id) = self.id_of.remove(name)
             && self.ids.get(&id) == Some(name)
         {
@@ -195,9 +196,6 @@ impl Sessions<'_> {
     fn of_request(&mut self, head: &Head<'_>, message: Option<&Message>, line: u64) -> Name {
         let latest = Name::found(self.routes.latest);
         let is_initialize = message.is_some_and(Message::is_handshake);
-        if is_initialize && session_id(head).is_none() {
-            self.routes.opened += 1;
-        }
         match session_id(head) {
             Some(id) => {
                 if let Some(name) = self.routes.ids.get(id) {
@@ -216,28 +214,43 @@ impl Sessions<'_> {
                 self.routes.put_id(id, &name);
                 name
             }
-            None if is_initialize => match self.observers.get(&latest) {
-                Some(watched)
-                    if !watched.observer.takes_initialize() && !self.exited.contains(&latest) =>
-                {
-                    let beside = Watched::new(watched.observer.beside());
-                    let name = self.find_another();
-                    self.observers.insert(name.clone(), beside);
-                    self.routes.latest = name.nth;
-                    name
-                }
-                _ => latest,
-            },
+            None if is_initialize => {
+                let name = match self.observers.get(&latest) {
+                    Some(watched)
+                        if !watched.observer.takes_initialize()
+                            && !self.exited.contains(&latest) =>
+                    {
+                        let beside = Watched::new(watched.observer.beside());
+                        let name = self.find_another();
+                        self.observers.insert(name.clone(), beside);
+                        self.routes.latest = name.nth;
+                        name
+                    }
+                    _ => latest,
+                };
+                *self.routes.opened.entry(name.clone()).or_default() += 1;
+                name
+            }
             None => match message.filter(|message| self.shares_out(message)) {
                 Some(request) => self.lane(request, line),
-                None => {
-                    // The client of an earlier session may go on: its requests look like those of this one.
-                    let is_alone = self.routes.opened < 2 || self.has_one_client();
-                    self.routes.is_blurred |= !is_alone && !self.routes.has_id(&latest);
-                    latest
-                }
+                None if self.has_one_client() => latest,
+                None => self.one_without_id().unwrap_or(latest),
             },
         }
+    }
+
+    /// The session that has been given no id, or not yet. Where several clients have none, nothing tells which one goes on.
+    fn one_without_id(&mut self) -> Option<Name> {
+        let routes = &self.routes;
+        let mut waiting = routes
+            .opened
+            .iter()
+            .filter(|(name, _)| !routes.has_id(name));
+        let (first, times) = waiting.next()?;
+        let is_blurred = *times > 1 || waiting.next().is_some();
+        let one = (!is_blurred).then(|| first.clone());
+        self.routes.is_blurred |= is_blurred;
+        one
     }
 
     /// All that is seen goes through one client.
@@ -302,6 +315,29 @@ impl Sessions<'_> {
             }
         }
         name
+    }
+
+    /// Judges the quarter of the sessions that were silent for longest to their end. What still comes for one of them is judged
+    /// as a recording that begins in the middle.
+    #[cold]
+    pub(super) fn let_go(&mut self) {
+        let silent = self.observers.iter();
+        let mut silent: Vec<(FrameNo, Name)> = silent
+            .map(|(name, watched)| (watched.account.last_frame(), name.clone()))
+            .collect();
+        silent.sort_unstable();
+        let count = silent.len().div_ceil(4);
+        for (_, name) in silent.drain(..count) {
+            if let Some(watched) = self.observers.remove(&name) {
+                self.close(&name, watched);
+            }
+        }
+        if !std::mem::replace(&mut self.has_let_go, true) {
+            self.done.report.remarks.push(format!(
+                "more than {SESSIONS_MAX} sessions go on at once: those that were silent for longest were judged as if they ended; \
+                 what comes for them later is judged as a recording that begins in the middle"
+            ));
+        }
     }
 
     /// After the server's program, or the client's output, has ended, a handshake or a request that speaks for itself goes to another

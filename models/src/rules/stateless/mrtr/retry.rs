@@ -136,6 +136,24 @@ struct Flaws {
 }
 
 impl Flaws {
+    /// The rules that it may break, or may not.
+    #[cold]
+    fn pass_over(self, cx: &mut Cx<'_>) {
+        if self.id {
+            cx.pass_over(&MRTR_RETRY_NEW_ID);
+        }
+        if self.state.is_some() {
+            cx.pass_over(&MRTR_RETRY_STATE_ECHO);
+            cx.pass_over(&MRTR_NO_INVENTED_STATE);
+        }
+        if self.lacks.is_some() {
+            cx.pass_over(&MRTR_RETRY_ANSWERS_ALL);
+        }
+        if self.params {
+            cx.pass_over(&MRTR_RETRY_SAME_REQUEST);
+        }
+    }
+
     fn count(self) -> u32 {
         u32::from(self.id)
             + u32::from(self.state.is_some())
@@ -176,7 +194,7 @@ pub(super) fn sent(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
     let about = |at: &usize| retry.is_about(exchanges.get(*at));
     let mut found: Vec<usize> = same_state.iter().copied().filter(about).collect();
     if found.is_empty() {
-        if let Some(&at) = same_state.last() {
+        if let Some(&at) = same_state.last().filter(|_| !exchanges.is_lossy) {
             return for_another(part, cx, &retry, exchanges.get(at));
         }
         let open = |one: &Exchange| matches!(one.stage, Stage::Asked | Stage::Retried);
@@ -202,9 +220,22 @@ pub(super) fn sent(part: &Part, deep: &mut Deep, cx: &mut Cx<'_>, frame: &Frame<
     let Some((at, flaws)) = best else {
         return fits_nothing(part, deep, cx, &retry);
     };
+    if exchanges.is_lossy && flaws.count() > 0 {
+        // It may come back to one that was forgotten.
+        return flaws.pass_over(cx);
+    }
     report(part, cx, &retry, exchanges.get(at), flaws);
     judge_answers(part, cx, frame, &retry, exchanges.get(at));
     deep.exchanges.retry(at, retry.id);
+}
+
+/// What a flaw is as long as the question that the retry comes back to is the one that was seen: a question from before
+/// the recording may have had the same state, or the same keys.
+fn verdict(part: &Part) -> Verdict {
+    match part.may_be_unseen() {
+        true => Verdict::Unsure,
+        false => Verdict::Broken,
+    }
 }
 
 /// The state was given in answer to another request.
@@ -222,11 +253,7 @@ fn for_another(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange) 
     let frames = [one.frame, cx.frame];
     let rule = &MRTR_STATE_SINGLE_EXCHANGE;
     // It may have been given twice.
-    let verdict = match part.may_be_unseen() {
-        true => Verdict::Unsure,
-        false => Verdict::Broken,
-    };
-    part.case(cx, rule, verdict, None, &frames, state, text);
+    part.case(cx, rule, verdict(part), None, &frames, state, text);
 }
 
 /// It comes back to no question that is known.
@@ -248,7 +275,7 @@ fn fits_nothing(part: &Part, deep: &Deep, cx: &mut Cx<'_>, retry: &Retry<'_>) {
         let rule = &MRTR_NO_INVENTED_STATE;
         return part.case(cx, rule, verdict, severity, &frames, state, text);
     }
-    if !retry.has_keys() {
+    if !retry.has_keys() || exchanges.is_lossy {
         return;
     }
     let open = |one: &Exchange| matches!(one.stage, Stage::Asked | Stage::Retried);
@@ -264,36 +291,37 @@ fn fits_nothing(part: &Part, deep: &Deep, cx: &mut Cx<'_>, retry: &Retry<'_>) {
     let Some(other) = other else { return };
     let text = "the answers are under the keys of a question to another request".to_string();
     let frames = [other.frame, cx.frame];
-    let (verdict, severity) = (Verdict::Broken, Some(Severity::Warning));
+    let severity = Some(Severity::Warning);
     let rule = &MRTR_STATE_SINGLE_EXCHANGE;
-    part.case(cx, rule, verdict, severity, &frames, retry.answers, text);
+    part.case(
+        cx,
+        rule,
+        verdict(part),
+        severity,
+        &frames,
+        retry.answers,
+        text,
+    );
 }
 
 fn report(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange, flaws: Flaws) {
     let frames = [one.frame, cx.frame];
-    let broken = Verdict::Broken;
+    let verdict = verdict(part);
     let state = retry.params.get("requestState");
     if flaws.id {
         let text = format!(
             "the retry takes the id {} of the request that was answered with the question; it has a new one",
             retry.id
         );
-        part.broken(cx, &MRTR_RETRY_NEW_ID, &frames, text);
+        let rule = &MRTR_RETRY_NEW_ID;
+        part.case(cx, rule, verdict, None, &frames, None, text);
     } else if one.first_id == retry.id {
         let text = format!(
             "the retry takes the id {}, with which the exchange began",
             retry.id
         );
-        let severity = Some(Severity::Warning);
-        part.case(
-            cx,
-            &MRTR_RETRY_NEW_ID,
-            broken,
-            severity,
-            &frames,
-            None,
-            text,
-        );
+        let (rule, severity) = (&MRTR_RETRY_NEW_ID, Some(Severity::Warning));
+        part.case(cx, rule, verdict, severity, &frames, None, text);
     }
     if let Some(echo) = flaws.state {
         let (rule, text) = match echo {
@@ -314,12 +342,13 @@ fn report(part: &Part, cx: &mut Cx<'_>, retry: &Retry<'_>, one: &Exchange, flaws
                 "the retry has a requestState, and the question had none",
             ),
         };
-        part.case(cx, rule, broken, None, &frames, state, text.to_string());
+        part.case(cx, rule, verdict, None, &frames, state, text.to_string());
     }
     if flaws.params {
         let text = "the retry asks for something else than the request that it repeats; only what was asked for is added".to_string();
         let rule = &MRTR_RETRY_SAME_REQUEST;
-        part.case(cx, rule, broken, None, &frames, Some(retry.params), text);
+        let params = Some(retry.params);
+        part.case(cx, rule, verdict, None, &frames, params, text);
     }
     judge_keys(part, cx, retry, one, flaws.lacks);
 }
@@ -337,13 +366,13 @@ fn judge_keys(
     if given.is_some_and(|given| !given.is_object()) {
         return;
     }
-    let (broken, rule) = (Verdict::Broken, &MRTR_RETRY_ANSWERS_ALL);
+    let (verdict, rule) = (verdict(part), &MRTR_RETRY_ANSWERS_ALL);
     if let Some(at) = lacks {
         let text = format!(
             "the retry has no answer under {:?}, which the question asks for",
             one.keys[at].name
         );
-        return part.case(cx, rule, broken, None, &frames, retry.answers, text);
+        return part.case(cx, rule, verdict, None, &frames, retry.answers, text);
     }
     let mut extra = retry.keys().filter(|name| one.asked(name.key()).is_none());
     if let Some(name) = extra.next().filter(|_| !one.is_vague) {
@@ -352,7 +381,7 @@ fn judge_keys(
             shown(name)
         );
         let severity = Some(Severity::Note);
-        part.case(cx, rule, broken, severity, &frames, Some(name), text);
+        part.case(cx, rule, verdict, severity, &frames, Some(name), text);
     }
 }
 
@@ -383,7 +412,7 @@ fn judge_answers(
         });
         judge_answer(&mut walk, name, answer, asked.input, request);
     }
-    walk.report(part, cx);
+    walk.report_as(part, cx, verdict(part));
 }
 
 /// An answer inside a request, by what was asked under its name; the request itself where it is known.
