@@ -26,6 +26,7 @@ fn frames_end(fault: &Fault) -> u64 {
         name if name.ends_with("over-several-lines") => 25,
         // A task is made, asked for and cancelled.
         "goes-on-when-cancelled" | "answers-a-task-early" => 16,
+        "client-goes-on-when-cancelled" | "client-answers-a-task-early" => 17,
         _ if fault.at == PartyRole::Gateway => FRAMES_END_GATEWAY,
         _ => FRAMES_END,
     }

@@ -214,6 +214,7 @@ impl ScenarioCase {
                 cuts.extend(self.changed(|scenario| scenario.parties[at].hesitates = false));
             }
             cuts.extend(self.changed(|scenario| scenario.parties[at].pings = false));
+            cuts.extend(self.changed(|scenario| scenario.parties[at].asks_for_tasks = false));
             cuts.extend(self.changed(|scenario| scenario.parties[at].closes = false));
             cuts.extend(self.changed(|scenario| scenario.parties[at].window = 1));
             cuts.extend(self.changed(|scenario| {

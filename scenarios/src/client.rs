@@ -22,6 +22,7 @@ use crate::session::{
     Asked, End, Heard, Letter, METHOD_NOT_FOUND, Owed, Phase, Purpose, Session, Stage, Work,
 };
 use crate::tag::{Tag, What};
+use crate::tasks;
 
 /// What a hostile client sends as a top-level array: one request, whose answer nobody needs.
 pub(crate) const BATCH: &[u8] = br#"[{"jsonrpc":"2.0","id":"in-a-batch","method":"ping"}]"#;
@@ -117,7 +118,7 @@ impl Client {
 
     fn heard(&mut self, heard: Heard, message: &Message, raw: Option<&[u8]>, out: &mut Out<'_>) {
         match heard {
-            Heard::Request(owed) => self.serve(owed, out),
+            Heard::Request(owed) => self.serve(owed, raw, out),
             Heard::Answer(asked) => self.answered(asked, message, raw, out),
             Heard::Progress(at) => self.progressed(at, out),
             Heard::Nothing | Heard::Initialized | Heard::Cancelled(_) => self.go_on(out),
@@ -369,7 +370,7 @@ impl Client {
 
     /// An own step or a timer.
     fn moved(&mut self, tag: Tag, out: &mut Out<'_>) {
-        let session = &mut self.session;
+        let Client { session, plan, .. } = self;
         if session.phase == Phase::Down {
             return;
         }
@@ -407,7 +408,11 @@ impl Client {
                 }
             }
             What::Resume => session.resume(tag.origin, out),
-            What::Report | What::Task => {}
+            What::Task => {
+                tasks::work(session, plan, tag.origin, out);
+                self.go_on(out);
+            }
+            What::Report => {}
         }
     }
 
@@ -460,8 +465,13 @@ impl Client {
 
     // ---- what the server asks
 
-    fn serve(&mut self, owed: Owed, out: &mut Out<'_>) {
+    fn serve(&mut self, owed: Owed, raw: Option<&[u8]>, out: &mut Out<'_>) {
         let Client { session, plan, .. } = self;
+        let runs_tasks = session.agreed == Some(Revision::V2025_11_25)
+            && plan.capabilities.has(Capability::Tasks);
+        if runs_tasks && tasks::are_served(owed.method, plan.capabilities) {
+            return tasks::serve(session, plan, owed, &member(raw, "params"), out);
+        }
         let needed = match owed.method {
             _ if session.is_stateless() => {
                 // Servers of this revision ask nothing of their own.
@@ -477,6 +487,8 @@ impl Client {
         };
         if !plan.capabilities.has(needed) {
             session.refuse(plan, &owed, METHOD_NOT_FOUND, out);
+        } else if runs_tasks && owed.conditions.has(Condition::TaskAsked) {
+            tasks::create(session, plan, &owed, out);
         } else if plan.hesitates && owed.method != Method::RootsList {
             // A model or a person is asked: others may move meanwhile.
             out.again(session.tag(What::Work, owed.origin));

@@ -168,8 +168,25 @@ pub(crate) fn declaration(
                 children.push(format!("\"{below}\":{}", if flag { "true" } else { "{}" }));
             }
         }
-        if *parent == Capability::Tasks && role == Role::Server {
-            children.push("\"requests\":{\"tools\":{\"call\":{}}}".to_owned());
+        if *parent == Capability::Tasks {
+            let requests: Vec<&str> = [
+                (Role::Server, Capability::Tools, "\"tools\":{\"call\":{}}"),
+                (
+                    Role::Client,
+                    Capability::Sampling,
+                    "\"sampling\":{\"createMessage\":{}}",
+                ),
+                (
+                    Role::Client,
+                    Capability::Elicitation,
+                    "\"elicitation\":{\"create\":{}}",
+                ),
+            ]
+            .into_iter()
+            .filter(|(side, needed, _)| *side == role && declared.has(*needed))
+            .map(|(_, _, text)| text)
+            .collect();
+            children.push(format!("\"requests\":{{{}}}", requests.join(",")));
         }
         out.push_str(&children.join(","));
         out.push('}');
@@ -198,6 +215,10 @@ mod tests {
         assert_eq!(
             declared(&client, Role::Client, Revision::V2026_07_28),
             r#"{"roots":{},"sampling":{},"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#
+        );
+        assert_eq!(
+            declared(&client, Role::Client, Revision::V2025_11_25),
+            r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{},"tasks":{"requests":{"sampling":{"createMessage":{}},"elicitation":{"create":{}}}}}"#
         );
         let server = [Tools, Tasks, TasksList, Resources, ResourcesSubscribe];
         assert_eq!(

@@ -27,6 +27,8 @@ pub(crate) struct Features {
     pub(crate) watched: Vec<u32>,
     /// Tasks, in the order in which they were created.
     pub(crate) tasks: Vec<Task>,
+    /// Server: tasks of the client's, with the request that each was asked for.
+    pub(crate) asked_tasks: Vec<(Key, String)>,
     /// Which subscription wants to hear of which task.
     pub(crate) task_watches: Vec<(Key, u16)>,
 }

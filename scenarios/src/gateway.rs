@@ -281,7 +281,11 @@ impl Gateway {
         match asked.purpose {
             Purpose::Handshake => self.greeted(port, message, out),
             Purpose::Relay(to, id) => self.pass_answer(to, id, message, raw, out),
-            Purpose::Step(_) | Purpose::Nested(_) | Purpose::Probe | Purpose::Alone => {}
+            Purpose::Step(_)
+            | Purpose::Nested(_)
+            | Purpose::Probe
+            | Purpose::Alone
+            | Purpose::Abandoned => {}
         }
     }
 

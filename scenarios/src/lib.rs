@@ -1,5 +1,6 @@
 //! The peers and what they do: reference client, server and gateway, scenario files, the fault catalogue; here a world meets its judge.
 
+mod asked_tasks;
 mod case;
 mod client;
 mod defect;

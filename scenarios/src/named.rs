@@ -59,6 +59,7 @@ files! {
     "tasks"
     "task-unknown"
     "tasks-polled"
+    "tasks-asked"
     "batches"
     "older-server"
     "older-client"

@@ -154,6 +154,11 @@ impl Scenario {
                     "a server",
                 ),
                 (
+                    "asks_for_tasks",
+                    party.asks_for_tasks && role != PartyRole::Server,
+                    "a server",
+                ),
+                (
                     "routing",
                     party.routing != Default::default() && role != PartyRole::Gateway,
                     "a gateway",

@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     pub(crate) pings: bool,
     /// Whether a server writes a line on its stderr for each request that it serves.
     pub(crate) writes_stderr: bool,
+    /// Whether a server asks for samplings and elicitations as tasks where its client runs them so.
+    pub(crate) asks_for_tasks: bool,
     /// The timer of every own request where the link can lose frames.
     pub(crate) timeout_ms: u32,
     pub(crate) routing: Routing,

@@ -132,6 +132,9 @@ pub struct Party {
     /// Server: whether it writes a line on its stderr for each request that it serves.
     #[serde(default, skip_serializing_if = "is_default")]
     pub writes_stderr: bool,
+    /// Server: whether it asks for samplings and elicitations as tasks, where the client declares `tasks` (2025-11-25).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub asks_for_tasks: bool,
     /// The timer of every own request where the link can lose frames.
     #[serde(default = "half_a_minute", skip_serializing_if = "is_half_a_minute")]
     pub timeout_ms: u32,
@@ -522,6 +525,7 @@ impl Scenario {
             closes: party.closes,
             pings: party.pings,
             writes_stderr: party.writes_stderr,
+            asks_for_tasks: party.asks_for_tasks,
             timeout_ms: party.timeout_ms,
             routing: party.routing,
             steps,
@@ -553,6 +557,7 @@ impl Party {
             closes: false,
             pings: false,
             writes_stderr: false,
+            asks_for_tasks: false,
             timeout_ms: half_a_minute(),
             routing: Routing::Value,
         }

@@ -149,13 +149,15 @@ mod tests {
          "ids": "mixed", "hesitates": false, "closes": true, "timeout_ms": 20},
         {"name": "g", "role": "gateway", "routing": "tool", "ids": "text"},
         {"name": "s", "role": "server", "pings": true, "ids": "numbers"},
-        {"name": "t", "role": "server", "writes_stderr": true}
+        {"name": "t", "role": "server", "writes_stderr": true, "asks_for_tasks": true},
+        {"name": "d", "role": "client", "capabilities": ["sampling", "tasks"]}
       ],
       "links": [
         {"kind": "pipe", "client": "c", "server": "g", "capacity": 80,
          "beyond": {"reorder": true, "drop": true, "duplicate": true}},
         {"kind": "http", "client": "g", "server": "s", "resumable": true},
-        {"kind": "pipe", "client": "g", "server": "t", "stderr_capacity": 4}
+        {"kind": "pipe", "client": "g", "server": "t", "stderr_capacity": 4},
+        {"kind": "pipe", "client": "d", "server": "t"}
       ],
       "workload": {
         "c": [
@@ -165,7 +167,8 @@ mod tests {
           {"do": "roots_changed"},
           {"do": "cancel", "of": 1},
           {"do": "batch"}
-        ]
+        ],
+        "d": [{"do": "ping"}]
       },
       "faults": {"delay": 1, "duplicate": 1, "drop": 1, "cut": 1, "crash": 1},
       "bounds": {"steps_max": 1000, "hostile_steps": 500}

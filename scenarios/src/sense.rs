@@ -36,6 +36,12 @@ impl Scenario {
             }
         }
         for (at, party) in self.parties.iter().enumerate() {
+            if let Some(message) = self.asks_in_vain(party) {
+                let place = [key("parties"), Place::At(at), key("asks_for_tasks")];
+                return wrong(&place, message);
+            }
+        }
+        for (at, party) in self.parties.iter().enumerate() {
             let to_pipes = |link: &Link| link.server == party.name && link.kind == Transport::Pipe;
             if party.writes_stderr && !self.links.iter().any(to_pipes) {
                 let place = [key("parties"), Place::At(at), key("writes_stderr")];
@@ -120,6 +126,25 @@ impl Scenario {
         link.resumable.then(message)
     }
 
+    /// A server that asks for tasks where no client runs any.
+    fn asks_in_vain(&self, server: &Party) -> Option<String> {
+        let revision = Revision::V2025_11_25;
+        let runs_tasks = |link: &Link| {
+            let mut clients = self.parties.iter().filter(|one| one.name == link.client);
+            link.server == server.name
+                && server.revisions.has(revision)
+                && clients.any(|client| {
+                    client.revisions.has(revision) && client.declared().has(Capability::Tasks)
+                })
+        };
+        (server.asks_for_tasks && !self.links.iter().any(runs_tasks)).then(|| {
+            format!(
+                "no client of `{}` declares `tasks` under {revision}",
+                server.name
+            )
+        })
+    }
+
     /// Room for lines that nobody writes.
     fn idle_stderr(&self, link: &Link) -> Option<String> {
         let mut writers = self.parties.iter().filter(|party| party.writes_stderr);
@@ -191,8 +216,13 @@ fn foreign_capability(party: &Party) -> Option<String> {
     let foreign = |&&capability: &&Capability| {
         declared.has(capability) && owner(capability).is_some_and(|role| role != own)
     };
-    let capability = Capability::ALL.iter().find(foreign)?;
     let (name, role) = (&party.name, party.role.as_str());
+    if party.role == PartyRole::Gateway && declared.has(Capability::Tasks) {
+        return Some(format!(
+            "`tasks` is not for gateways to declare: `{name}` runs nothing as a task"
+        ));
+    }
+    let capability = Capability::ALL.iter().find(foreign)?;
     Some(match party.role {
         PartyRole::Gateway => format!(
             "`{}` is for servers to declare; `{name}` declares as a client, toward its servers",

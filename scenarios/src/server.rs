@@ -13,6 +13,7 @@ use mcpsim_traces::render::Body;
 use mcpsim_traces::scan::Scanner;
 use serde_json::Value;
 
+use crate::asked_tasks;
 use crate::defect::Defect;
 use crate::dress;
 use crate::features;
@@ -56,7 +57,7 @@ impl Server {
         match heard {
             Heard::Request(owed) => self.serve(port, owed, raw, out),
             Heard::Initialized => self.ready(port, out),
-            Heard::Answer(asked) => self.answered(port, asked, message, out),
+            Heard::Answer(asked) => self.answered(port, asked, message, raw, out),
             Heard::Cancelled(owed) => self.stop(port, &owed, out),
             Heard::Batch => {
                 if self.plan.defect == Defect::DiesOnBatch {
@@ -213,6 +214,10 @@ impl Server {
                 "\"mode\":\"url\",\"message\":\"go there\",{address}"
             )));
         }
+        if asked_tasks::are_wanted(session, plan, method) {
+            let body = question.body.take().unwrap_or_default();
+            question.body = Some(body.and("\"task\":{\"ttl\":60000}"));
+        }
         let route = session.route(&owed);
         session.owe(owed, Work::Nested);
         // Who wants to hear of progress wants to hear of the client's too.
@@ -245,11 +250,30 @@ impl Server {
         }
     }
 
-    fn answered(&mut self, port: Port, asked: Asked, message: &Message, out: &mut Out<'_>) {
-        let Purpose::Nested(outer) = asked.purpose else {
-            return;
-        };
+    fn answered(
+        &mut self,
+        port: Port,
+        asked: Asked,
+        message: &Message,
+        raw: Option<&[u8]>,
+        out: &mut Out<'_>,
+    ) {
+        let plan = &self.plan;
         let session = &mut self.sessions[usize::from(port.0)];
+        let outer = match asked.purpose {
+            Purpose::Nested(outer) => outer,
+            Purpose::Abandoned => return asked_tasks::came_late(session, plan, raw, out),
+            _ => return,
+        };
+        let open = session.owed.iter().find(|owed| owed.id == outer).copied();
+        if let Some(owed) = open.filter(|_| plan.asks_for_tasks)
+            && let Some(letter) = asked_tasks::next(session, &asked, &owed, message, raw)
+        {
+            let route = session.route(&owed);
+            session.ask(plan, letter, asked.purpose, false, route, out);
+            return;
+        }
+        asked_tasks::forget(session, outer);
         if let Some(owed) = session.pay(outer) {
             let answer = match message.kind {
                 Kind::Result => done(&owed),
@@ -274,9 +298,15 @@ impl Server {
         let session = &mut self.sessions[usize::from(port.0)];
         let nested = |asked: &Asked| asked.purpose == Purpose::Nested(owed.id);
         if let Some(at) = session.asked.iter().position(nested) {
-            let route = session.route(owed);
-            session.withdraw(&self.plan, at, route, out);
+            if asked_tasks::are_wanted(session, &self.plan, session.asked[at].method) {
+                // Until its task is known there is nothing to cancel, and the wish for one is not cancelled.
+                session.asked[at].purpose = Purpose::Abandoned;
+            } else {
+                let route = session.route(owed);
+                session.withdraw(&self.plan, at, route, out);
+            }
         }
+        asked_tasks::give_up(session, &self.plan, owed, out);
     }
 
     /// An own step or a timer.
@@ -315,7 +345,14 @@ impl Server {
                 };
                 let owed = session.pay(outer);
                 let route = owed.map_or(Route::Usual, |owed| session.route(&owed));
-                session.withdraw(plan, at, route, out);
+                if asked_tasks::are_wanted(session, plan, session.asked[at].method) {
+                    session.asked[at].purpose = Purpose::Abandoned;
+                } else {
+                    session.withdraw(plan, at, route, out);
+                }
+                if let Some(owed) = &owed {
+                    asked_tasks::give_up(session, plan, owed, out);
+                }
                 if let Some(owed) = owed {
                     session.answer(plan, &owed, failure(&owed), out);
                 }

@@ -57,6 +57,8 @@ pub(crate) enum Purpose {
     Relay(Port, Key),
     /// Nothing waits for it.
     Alone,
+    /// Nobody waits any more for the task that it asks for.
+    Abandoned,
 }
 
 /// How far an own request has come.

@@ -217,6 +217,12 @@ const PARTY: Shape = Object(&[
         "Server: whether it writes a line on its stderr for each request that it serves.",
     ),
     row(
+        "asks_for_tasks",
+        Or("false"),
+        Flag,
+        "Server: whether it asks for samplings and elicitations as tasks, where the client declares `tasks` (2025-11-25).",
+    ),
+    row(
         "timeout_ms",
         Or("30000"),
         Counted(U32_MAX, NO_TIME),

@@ -1,10 +1,12 @@
-//! Tasks of a reference server: those of 2025-11-25, which a client asks for, and those of the extension to
-//! 2026-07-28, which the server makes where the client knows them.
+//! Tasks that a reference peer runs: those of 2025-11-25, which either side asks the other for, and those of the
+//! extension to 2026-07-28, which a server makes where the client knows them.
 
 use mcpsim_sim::actor::{Out, Route};
 use mcpsim_traces::event::Origin;
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Capability, Condition, Message, Method, Revision, Shape, Tool};
+use mcpsim_traces::message::{
+    Capabilities, Capability, Condition, Message, Method, Revision, Shape, Tool,
+};
 use mcpsim_traces::render::Body;
 use serde_json::Value;
 
@@ -17,6 +19,8 @@ use crate::tag::What;
 
 /// The most steps that a task takes.
 const STEPS_MAX: u32 = 8;
+/// The steps of a task of a client's: others can ask for it meanwhile.
+const CLIENT_STEPS: u32 = 8;
 
 /// How far a task has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +52,9 @@ pub(crate) struct Task {
     /// Its number in the session, from 1.
     pub(crate) number: u16,
     pub(crate) state: State,
+    /// The request that became the task, and whether that sends a user to an address.
+    method: Method,
+    is_address: bool,
     tool: Tool,
     value: u32,
     /// How many steps of its own it has still to take.
@@ -97,6 +104,9 @@ impl Task {
 
     /// The result of the request that became the task.
     fn result(&self) -> String {
+        if self.method != Method::ToolsCall {
+            return rounds::reply(self.method, self.is_address).to_owned();
+        }
         let (n, failed) = (self.value, self.tool == Tool::Fail);
         format!("\"content\":[{{\"type\":\"text\",\"text\":\"{n}\"}}],\"isError\":{failed}")
     }
@@ -120,7 +130,7 @@ impl Task {
     }
 }
 
-/// Makes a call a task and says so at once.
+/// Makes a request a task and says so at once.
 pub(crate) fn create(session: &mut Session, plan: &Plan, owed: &Owed, out: &mut Out<'_>) {
     let number = session.features.tasks.len() as u16 + 1;
     let asks = owed.tool == Tool::Confirm && owed.revision == Revision::V2026_07_28;
@@ -130,9 +140,14 @@ pub(crate) fn create(session: &mut Session, plan: &Plan, owed: &Owed, out: &mut 
             true => State::NeedsInput,
             false => State::Working,
         },
+        method: owed.method,
+        is_address: owed.conditions.has(Condition::ElicitationUrl),
         tool: owed.tool,
         value: owed.value,
-        left: owed.value.clamp(1, STEPS_MAX),
+        left: match owed.method {
+            Method::ToolsCall => owed.value.clamp(1, STEPS_MAX),
+            _ => CLIENT_STEPS,
+        },
         revision: owed.revision,
         origin: owed.origin,
     };
@@ -154,6 +169,16 @@ pub(crate) fn create(session: &mut Session, plan: &Plan, owed: &Owed, out: &mut 
         out.again(session.tag(What::Task, owed.origin));
     }
     session.features.tasks.push(task);
+}
+
+/// Whether a peer with these capabilities serves such a request about its tasks, in 2025-11-25.
+pub(crate) fn are_served(method: Method, capabilities: Capabilities) -> bool {
+    match method {
+        Method::TasksGet | Method::TasksResult => capabilities.has(Capability::Tasks),
+        Method::TasksList => capabilities.has(Capability::TasksList),
+        Method::TasksCancel => capabilities.has(Capability::TasksCancel),
+        _ => false,
+    }
 }
 
 /// Serves a request about a task.
@@ -300,7 +325,12 @@ fn ended(session: &mut Session, plan: &Plan, task: &Task, out: &mut Out<'_>) {
 }
 
 fn give_result(session: &mut Session, plan: &Plan, owed: &Owed, task: &Task, out: &mut Out<'_>) {
-    let mut message = Message::result(owed.id, Shape::Tool);
+    let shape = match task.method {
+        Method::SamplingCreateMessage => Shape::Sampling,
+        Method::ElicitationCreate => Shape::Elicitation,
+        _ => Shape::Tool,
+    };
+    let mut message = Message::result(owed.id, shape);
     if task.tool == Tool::Fail {
         message.conditions.insert(Condition::IsError);
     }

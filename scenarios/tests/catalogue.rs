@@ -294,6 +294,7 @@ fn failures_shrink_to_what_repeats_them() {
         let most = match fault.name {
             name if name.ends_with("over-several-lines") => 24,
             "goes-on-when-cancelled" | "answers-a-task-early" => 15,
+            "client-goes-on-when-cancelled" | "client-answers-a-task-early" => 16,
             _ if fault.at == PartyRole::Gateway => 19,
             _ => 11,
         };

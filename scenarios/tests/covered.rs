@@ -73,22 +73,12 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("server `refused` → `gone`", LEAVES),
     ("client `refused` → `greeted`", OFFERS),
     ("server `refused` → `greeted`", OFFERS),
-    ("client `notifications/tasks/status` notification", NO_TASKS),
-    ("client `tasks/cancel` result", NO_TASKS),
-    ("client `tasks/get` result", NO_TASKS),
-    ("client `tasks/list` result", NO_TASKS),
-    ("client `tasks/result` result", NO_TASKS),
-    ("server `tasks/cancel` request", NO_TASKS),
-    ("server `tasks/get` request", NO_TASKS),
-    ("server `tasks/list` request", NO_TASKS),
-    ("server `tasks/result` request", NO_TASKS),
 ];
 
 const ALWAYS_FIRST: &str = "a client speaks as soon as its link is there";
 const AT_ONCE: &str = "a server answers `initialize` in the step in which it hears it";
 const LEAVES: &str = "a client that is refused closes at once";
 const OFFERS: &str = "a server that knows another version offers it and refuses nothing";
-const NO_TASKS: &str = "the reference server asks its client for nothing that is run as a task";
 
 fn left_out(row: &str) -> Option<&'static str> {
     let mut rows = LEFT_OUT.iter();

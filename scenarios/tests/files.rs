@@ -266,6 +266,11 @@ fn what_contradicts_itself_is_placed_with_the_reason() {
             "7:72: `capacity` is for a pipe: http holds as much as is sent",
         ),
         (
+            "\"role\": \"server\"",
+            "\"role\": \"server\", \"asks_for_tasks\": true",
+            "5:55: no client of `s` declares `tasks` under 2025-11-25",
+        ),
+        (
             "\"server\": \"s\"}]",
             "\"server\": \"s\", \"stderr_capacity\": 2}]",
             "7:79: `s` writes nothing on the stderr of this link",

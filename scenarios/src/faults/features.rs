@@ -1,6 +1,7 @@
 //! Defects of resources, prompts, completion, logs, what servers ask clients for, and tasks.
 
 use mcpsim_traces::message::Method;
+use mcpsim_traces::render::SAMPLED;
 
 use super::{Fault, does, writes};
 use crate::defect::Defect;
@@ -317,4 +318,40 @@ pub(super) const FAULTS: &[Fault] = &[
         Defect::GoesOnWhenCancelled,
     )
     .sometimes(),
+    does(
+        "client-answers-a-task-early",
+        "The client gives the result of a task that it runs before the task is done.",
+        "tasks-asked",
+        Client,
+        "task-result-blocks",
+        Defect::AnswersTaskEarly,
+    )
+    .sometimes(),
+    does(
+        "client-goes-on-when-cancelled",
+        "A task of the client's that was cancelled is done all the same.",
+        "tasks-asked",
+        Client,
+        "task-terminal-final",
+        Defect::GoesOnWhenCancelled,
+    )
+    .sometimes(),
+    writes(
+        "client-makes-no-task",
+        "The client declares that it runs samplings as tasks, and answers one that asks for a task with its result.",
+        "tasks-asked",
+        Client,
+        "task-create-result",
+        On::Result(Method::SamplingCreateMessage),
+        Edit::Granted(SAMPLED),
+    ),
+    writes(
+        "client-lists-no-tasks",
+        "The client leaves the tasks that it runs out of its list of tasks.",
+        "tasks-asked",
+        Client,
+        "task-list-shape",
+        On::Result(Method::TasksList),
+        Edit::Remove("/result/tasks"),
+    ),
 ];
