@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mcpsim_traces::event::{Role, Stream};
+use mcpsim_traces::message::Kind;
 use mcpsim_traces::tape::Value;
 
 use crate::observer::{LogEvent, LogWhat, Seen};
@@ -20,6 +21,7 @@ mod session;
 
 use events::Events;
 pub(crate) use exchange::{End, Exchange, Verb, mark};
+use head::Media;
 use params::Tools;
 pub(crate) use scene::{Fault, Scene};
 pub(crate) use sent::Sent;
@@ -55,6 +57,8 @@ pub(crate) struct Exchanges {
     pub(crate) has_event_fields: bool,
     pub(crate) has_event_names: bool,
     has_ends: bool,
+    /// A request was answered in its own exchange.
+    has_own_answers: bool,
     /// Sessions cannot be told apart.
     is_mixed: bool,
     /// A stateless request was served; the server says that it serves nothing else.
@@ -111,6 +115,23 @@ impl Exchanges {
                 exchange.session.is_present() && exchange.session == self.session.id;
             exchange.is(mark::AGREED) || is_of_session
         })
+    }
+
+    /// Whether the server's answer came on an exchange of which no request was recorded, where answers come each in the exchange
+    /// of their request: it is the answer to another one than any that was seen.
+    pub(crate) fn is_anothers(&self, seen: &Seen<'_>) -> bool {
+        if self.map.is_empty()
+            || !matches!(seen.message.kind, Kind::Result | Kind::Error | Kind::Batch)
+        {
+            return false;
+        }
+        self.exchange(seen.stream)
+            .is_some_and(|exchange| self.is_unseen(exchange))
+    }
+
+    fn is_unseen(&self, exchange: &Exchange) -> bool {
+        let is_own = self.has_own_answers || exchange.media == Media::Json;
+        exchange.is_unasked() && is_own && self.old.is_none()
     }
 
     /// A frame, before it is judged.

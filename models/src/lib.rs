@@ -31,6 +31,7 @@ mod unread;
 
 pub use coverage::Coverage;
 pub use foreign::{Foreign, ForeignVersion};
+pub use http::head::resolved_target;
 pub use ledger::{Outcome, Summary};
 pub use monitor::Monitor;
 pub use observer::{LogEvent, LogWhat, Observer, ObserverOptions, OpenRequest, Seen};

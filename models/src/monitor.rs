@@ -117,6 +117,7 @@ impl Monitor {
             now_ms: 0,
             refused: false,
             is_agreed: false,
+            is_unasked: false,
             is_replayed: false,
             is_newer_head: false,
             is_misshapen: None,

@@ -280,6 +280,14 @@ impl Observer {
         }
     }
 
+    /// An observer of a session that begins beside this one at the transport of 2024-11-05: that stream of events was taken for
+    /// this session's, and is its.
+    pub fn beside_on(&mut self, stream: Stream) -> Observer {
+        let mut beside = self.beside();
+        self.exchanges.hand_over(stream, &mut beside.exchanges);
+        beside
+    }
+
     /// From here on it sees a part of the traffic only: what it does not know may have been elsewhere.
     pub fn see_part(&mut self) {
         for part in [&mut self.client, &mut self.server] {
@@ -380,6 +388,7 @@ impl Observer {
             now_ms: self.now_ms,
             refused,
             is_agreed: seen.message.kind == Kind::Batch && self.exchanges.is_agreed(seen.stream),
+            is_unasked: seen.from == Role::Server && self.exchanges.is_anothers(seen),
             is_replayed: seen.from == Role::Server && self.exchanges.is_resumed(seen.stream),
             is_newer_head: seen.from == Role::Client && self.exchanges.is_newer(seen.stream),
             is_misshapen: None,
@@ -724,6 +733,7 @@ pub(crate) fn outside(ledger: &mut Ledger, party: PartyId, link: LinkId) -> Cx<'
         now_ms: 0,
         refused: false,
         is_agreed: false,
+        is_unasked: false,
         is_replayed: false,
         is_newer_head: false,
         is_misshapen: None,

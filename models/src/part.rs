@@ -365,6 +365,7 @@ impl Part {
                 self.notification_by(cx, message);
                 self.deep_by(cx, message);
             }
+            Kind::Result | Kind::Error if cx.is_unasked && self.answers_another(cx, message) => {}
             Kind::Result | Kind::Error => {
                 match self.owed_alike(message.id) {
                     None => self.deep_by(cx, message),
@@ -430,6 +431,7 @@ impl Part {
                 self.notification_toward(cx, message, fact);
                 self.deep_toward(cx, message, fact);
             }
+            Kind::Result | Kind::Error if cx.is_unasked => {}
             Kind::Result | Kind::Error => {
                 match self.asked_alike(message.id) {
                     None => self.deep_toward(cx, message, fact),

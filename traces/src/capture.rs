@@ -146,14 +146,14 @@ event_kinds! {
 }
 
 impl EventKind {
-    /// Whether a connection is over where this happens to that end, or its doing is: another one came up, the last was taken down
-    /// by nobody in particular, the server's program ended, or the client closed what it writes to.
+    /// Whether a connection is over where this happens to that end, or its doing is: another one came up, the last broke or was
+    /// taken down by nobody in particular, the server's program ended, or an end closed what it writes to.
     pub fn ends_connection(self, by: Option<Role>) -> bool {
         match self {
-            EventKind::Open => true,
+            EventKind::Open | EventKind::Drop => true,
             EventKind::Teardown => by.is_none(),
             EventKind::Exit => by == Some(Role::Server),
-            EventKind::Eof => by == Some(Role::Client),
+            EventKind::Eof => by.is_some(),
             _ => false,
         }
     }

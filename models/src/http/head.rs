@@ -101,7 +101,7 @@ pub(crate) fn names_newer(head: &Head<'_>) -> bool {
 }
 
 /// Path and query of a URI that may be relative to another one.
-pub(crate) fn resolved(uri: &str, base: &str) -> Key {
+pub fn resolved_target(uri: &str, base: &str) -> Key {
     let uri = local(trimmed(uri));
     if uri.starts_with('/') {
         return Key::text(uri.as_bytes());
@@ -179,9 +179,9 @@ mod tests {
             assert_eq!(path(target), expected);
         }
         let key = |text: &str| Key::text(text.as_bytes());
-        assert_eq!(resolved("/m?s=1", "/sse"), key("/m?s=1"));
-        assert_eq!(resolved("m?s=1", "/a/sse?x"), key("/a/m?s=1"));
-        assert_eq!(resolved("http://h/m?s=1", "/sse"), key("/m?s=1"));
+        assert_eq!(resolved_target("/m?s=1", "/sse"), key("/m?s=1"));
+        assert_eq!(resolved_target("m?s=1", "/a/sse?x"), key("/a/m?s=1"));
+        assert_eq!(resolved_target("http://h/m?s=1", "/sse"), key("/m?s=1"));
     }
 
     #[test]

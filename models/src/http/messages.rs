@@ -239,14 +239,17 @@ impl Exchanges {
             }
             exchange.asked.len() < before
         };
-        if !settle(exchange) {
+        if settle(exchange) {
+            self.has_own_answers = true;
+            if exchange.asked.is_empty() && exchange.media == Media::Json {
+                self.over(exchange);
+            }
+        } else if !self.is_unseen(exchange) {
             let place = scene.server.find_in(message.id);
             let stream = place.map_or(0, |at| scene.server.inn[at].stream);
             if let Some(other) = self.map.get_mut(&stream) {
                 settle(other);
             }
-        } else if exchange.asked.is_empty() && exchange.media == Media::Json {
-            self.over(exchange);
         }
     }
 }

@@ -189,6 +189,17 @@ impl Exchanges {
         beside
     }
 
+    /// Gives a stream of events of the transport of 2024-11-05 away, with the addresses that it named.
+    pub(crate) fn hand_over(&mut self, stream: Stream, to: &mut Exchanges) {
+        if let Some(exchange) = self.map.remove(&stream) {
+            to.start(exchange);
+        }
+        let Some(old) = &mut self.old else { return };
+        let (its, rest) = old.endpoints.iter().partition(|(_, by)| *by == stream);
+        old.endpoints = rest;
+        to.old = Some(OldTransport { endpoints: its });
+    }
+
     /// Whether that is the endpoint, as far as the log tells.
     pub(crate) fn is_endpoint(&self, exchange: &Exchange) -> bool {
         let session = &self.session;

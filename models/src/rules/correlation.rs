@@ -261,6 +261,22 @@ impl Part {
         }
     }
 
+    /// An answer over HTTP whose request was not recorded, which may have the id of one that was: whether it settles that one is
+    /// not told. `false` where nothing tells in which exchange that one was sent.
+    #[cold]
+    pub(crate) fn answers_another(&mut self, cx: &mut Cx<'_>, message: &Message) -> bool {
+        if let Ok(at) = self.find_in(message.id) {
+            let request = &mut self.inn[at];
+            if request.stream == 0 {
+                cx.is_unasked = false;
+                return false;
+            }
+            request.flags |= open::MAYBE;
+        }
+        cx.pass_over(&RESPONSE_UNKNOWN_ID);
+        true
+    }
+
     /// A response whose id belongs to no open request.
     #[cold]
     fn stray(&mut self, cx: &mut Cx<'_>, message: &Message) {

@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
+mod addresses;
 mod route;
+mod streams;
 
 use route::{Name, Routes};
 
@@ -354,6 +356,9 @@ impl<'a> Sessions<'a> {
         // What names no session and no exchange concerns all of them.
         let stream = line.stream.as_deref();
         let is_known = stream.is_some_and(|name| self.routes.knows(name));
+        if let (Some(stream), LogWhat::Eof | LogWhat::Drop) = (stream, event.what) {
+            self.routes.ends(stream);
+        }
         let is_of_all = session.is_none() && !is_known;
         if is_of_all && !self.observers.is_empty() {
             let all = self.observers.values_mut();
@@ -406,8 +411,8 @@ impl<'a> Sessions<'a> {
         if let Some(message) = message {
             self.begin_again(&session, message);
         }
-        if self.observers.len() >= SESSIONS_MAX && !self.observers.contains_key(&session) {
-            self.let_go();
+        if !self.observers.contains_key(&session) {
+            self.make_room();
         }
         let vantage = self.vantage();
         // Whoever stood at both ends may still have come late; and a session that turns up later began before.

@@ -6,7 +6,7 @@ use mcpsim_traces::judge::Severity;
 use mcpsim_traces::message::Revision;
 
 use super::HTTP;
-use crate::http::head::{resolved, shown};
+use crate::http::head::{resolved_target, shown};
 use crate::http::{Exchange, Exchanges, Fault, OldTransport, Scene, Verb, mark};
 use crate::observer::Seen;
 use crate::rules::ids::name;
@@ -68,7 +68,7 @@ impl Exchanges {
         exchange.set(mark::ENDPOINT | mark::EVENTS);
         let old = self.old.get_or_insert_with(OldTransport::default);
         let text = String::from_utf8_lossy(seen.text.unwrap_or_default());
-        let key = resolved(&text, exchange.target.as_deref().unwrap_or("/"));
+        let key = resolved_target(&text, exchange.target.as_deref().unwrap_or("/"));
         old.endpoints.push((key, exchange.stream));
         if old.endpoints.len() > ENDPOINTS_MAX {
             old.endpoints.remove(0);
@@ -115,7 +115,7 @@ impl Exchanges {
             format!("{what} comes by {method}; messages are posted to the endpoint")
         } else {
             let Some(target) = head.target() else { return };
-            let key = resolved(target, "/");
+            let key = resolved_target(target, "/");
             let is_known = old.endpoints.iter().any(|(known, _)| *known == key);
             // Only the client's own log shows that it had the new one.
             let was_told = scene.is_client_exact() && latest != key;

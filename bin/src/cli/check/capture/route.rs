@@ -1,9 +1,11 @@
 //! Which session of a capture a line belongs to: the one that it names, that its exchange belongs to, or that the
 //! headers of HTTP tell.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::super::account::Watched;
+use super::addresses::{Addresses, target};
+use super::streams::Streams;
 use super::{SESSIONS_MAX, Sessions};
 use crate::traces::capture::{CaptureLine, CaptureWhat};
 use crate::traces::event::{FrameNo, Role};
@@ -11,9 +13,8 @@ use crate::traces::http::Head;
 use crate::traces::judge::Vantage;
 use crate::traces::message::{Kind, Message};
 
-/// So many sessions that no line names are judged at once; the one that began first gives way, and what comes for it
-/// later is judged as a recording that begins in the middle.
-const FOUND_MAX: usize = 1024;
+/// So many clients that nothing tells apart share out what they ask.
+const LANES_MAX: usize = 1024;
 
 /// A session of the capture.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -63,14 +64,13 @@ impl Name {
 /// What is known of sessions that no line names.
 #[derive(Default)]
 pub(super) struct Routes {
-    streams: Streams,
+    pub(super) streams: Streams,
+    pub(super) addresses: Addresses,
     /// Ids that servers gave, with the session that they belong to; and the other way round.
     ids: BTreeMap<String, Name>,
     id_of: BTreeMap<Name, String>,
     /// How many sessions were told apart beside the first.
     found: u32,
-    /// Those that are judged, in the order in which they began.
-    judged: VecDeque<u32>,
     /// The one that was opened last: what names none belongs to it.
     latest: u32,
     /// Those that share out the requests which speak for themselves.
@@ -79,6 +79,8 @@ pub(super) struct Routes {
     is_blurred: bool,
     /// How many handshakes without an id began in each session.
     opened: BTreeMap<Name, u32>,
+    /// The client's lines name their exchanges: one that nobody began was not recorded from its beginning on.
+    has_begun: bool,
 }
 
 impl Routes {
@@ -92,6 +94,13 @@ impl Routes {
         self.streams.session(stream).is_some()
     }
 
+    /// The exchange has ended.
+    pub(super) fn ends(&mut self, stream: &str) {
+        if let Some(name) = self.streams.session(stream) {
+            self.addresses.end(name, stream);
+        }
+    }
+
     /// The server of that session has ended: the next one gives other ids.
     pub(super) fn forget_ids(&mut self, name: &Name) {
         self.opened.remove(name);
@@ -99,6 +108,15 @@ impl Routes {
             && self.ids.get(&id) == Some(name)
         {
             self.ids.remove(&id);
+        }
+    }
+
+    /// The session is judged to its end, to make room.
+    fn let_go(&mut self, name: &Name) {
+        self.forget_ids(name);
+        self.addresses.forget(name);
+        if name.given.is_empty() {
+            self.lanes.retain(|nth| *nth != name.nth);
         }
     }
 
@@ -112,15 +130,20 @@ impl Routes {
     }
 }
 
+/// Whose line it is.
+fn by(line: &CaptureLine<'_>) -> Option<Role> {
+    match &line.what {
+        CaptureWhat::Frame(frame) => Some(frame.from),
+        CaptureWhat::Http(by) => Some(*by),
+        CaptureWhat::Event(event) => event.by,
+    }
+}
+
 /// The head of the line, if it begins a request (or, from the server, an answer) and its headers were recorded.
 fn head<'l>(line: &'l CaptureLine<'_>) -> Option<(&'l Head<'l>, Role)> {
     let head = line.http.as_deref()?.head.as_ref()?;
     head.fields.as_ref()?;
-    let from = match &line.what {
-        CaptureWhat::Frame(frame) => frame.from,
-        CaptureWhat::Http(by) => *by,
-        CaptureWhat::Event(event) => event.by?,
-    };
+    let from = by(line)?;
     let is_its = match from {
         Role::Client => head.method().is_some(),
         Role::Server => head.status().is_some(),
@@ -173,14 +196,15 @@ impl Sessions<'_> {
         let head = head(line);
         let known = self.routes.streams.session(stream).cloned();
         let of_client = head.filter(|(_, from)| *from == Role::Client);
+        let is_clients = by(line) == Some(Role::Client);
+        self.routes.has_begun |= is_clients;
         let name = match (of_client, known) {
-            (Some((head, _)), _) => self.of_request(head, message, line.line),
+            (Some((head, _)), _) => self.of_request(head, line, message),
             (None, Some(known)) => known,
-            (None, None) => match message.filter(|message| self.shares_out(message)) {
-                Some(request) => self.lane(request, line.line),
-                None => Name::found(self.routes.latest),
-            },
+            (None, None) if is_clients => self.of_headless(line, message),
+            (None, None) => self.of_unasked(head.map(|(head, _)| head)),
         };
+        let name = self.of_named_address(line, stream, name);
         if let Some((head, Role::Server)) = head
             && let Some(id) = session_id(head)
             && self.routes.ids.get(id).is_none_or(|of| *of != name)
@@ -189,18 +213,60 @@ impl Sessions<'_> {
             self.routes.put_id(id, &name);
         }
         self.routes.streams.put(stream, &name);
+        if let Some(("GET", target)) = target(line) {
+            self.routes.streams.put_get(stream, target);
+        }
+        name
+    }
+
+    /// The session of what the client sends where the headers were not recorded.
+    fn of_headless(&mut self, line: &CaptureLine<'_>, message: Option<&Message>) -> Name {
+        if let Some(name) = self.of_address(line, message) {
+            return name;
+        }
+        self.routes.is_blurred |= self.routes.addresses.are_many();
+        match message.filter(|message| self.shares_out(message)) {
+            Some(request) => self.lane(request, line.line),
+            None => Name::found(self.routes.latest),
+        }
+    }
+
+    /// The session of an answer whose request was not recorded: an id that is new is that of another session than those whose
+    /// beginning was seen.
+    fn of_unasked(&mut self, head: Option<&Head<'_>>) -> Name {
+        let latest = Name::found(self.routes.latest);
+        let Some(id) = head.and_then(session_id) else {
+            return latest;
+        };
+        if let Some(name) = self.routes.ids.get(id) {
+            return name.clone();
+        }
+        if !self.routes.has_begun || !self.observers.contains_key(&latest) {
+            return latest;
+        }
+        let name = self.find_another();
+        self.routes.put_id(id, &name);
         name
     }
 
     /// The session of a request of HTTP.
-    fn of_request(&mut self, head: &Head<'_>, message: Option<&Message>, line: u64) -> Name {
+    fn of_request(
+        &mut self,
+        head: &Head<'_>,
+        line: &CaptureLine<'_>,
+        message: Option<&Message>,
+    ) -> Name {
         let latest = Name::found(self.routes.latest);
         let is_initialize = message.is_some_and(Message::is_handshake);
-        match session_id(head) {
+        let id = session_id(head);
+        if let Some(name) = id.and_then(|id| self.routes.ids.get(id)) {
+            return name.clone();
+        }
+        if let Some(name) = self.of_address(line, message) {
+            return name;
+        }
+        match id {
             Some(id) => {
-                if let Some(name) = self.routes.ids.get(id) {
-                    return name.clone();
-                }
                 let is_bound = self.routes.has_id(&latest);
                 // A client that stands elsewhere than the observer may have had its session before.
                 if is_initialize || is_bound && self.has_one_client() {
@@ -221,10 +287,7 @@ impl Sessions<'_> {
                             && !self.exited.contains(&latest) =>
                     {
                         let beside = Watched::new(watched.observer.beside());
-                        let name = self.find_another();
-                        self.observers.insert(name.clone(), beside);
-                        self.routes.latest = name.nth;
-                        name
+                        self.open(beside)
                     }
                     _ => latest,
                 };
@@ -232,7 +295,7 @@ impl Sessions<'_> {
                 name
             }
             None => match message.filter(|message| self.shares_out(message)) {
-                Some(request) => self.lane(request, line),
+                Some(request) => self.lane(request, line.line),
                 None if self.has_one_client() => latest,
                 None => self.one_without_id().unwrap_or(latest),
             },
@@ -278,6 +341,9 @@ impl Sessions<'_> {
             return Name::found(*nth);
         }
         self.routes.is_blurred = true;
+        if self.routes.lanes.len() >= LANES_MAX {
+            return Name::default();
+        }
         if self.routes.lanes.len() == 1
             && let Some(first) = self.observers.get_mut(&Name::default())
         {
@@ -292,35 +358,42 @@ impl Sessions<'_> {
             return Name::default();
         };
         beside.see_part();
-        let name = self.find_another();
-        self.observers.insert(name.clone(), Watched::new(beside));
+        let name = self.put_another(Watched::new(beside));
         self.routes.lanes.push(name.nth);
         name
     }
 
-    /// One more session; where there are too many, the oldest is over.
+    /// One more session that no line names.
     fn find_another(&mut self) -> Name {
-        let routes = &mut self.routes;
-        routes.found += 1;
-        let name = Name::found(routes.found);
-        routes.judged.push_back(name.nth);
-        if routes.judged.len() > FOUND_MAX
-            && let Some(oldest) = routes.judged.pop_front()
-        {
-            let oldest = Name::found(oldest);
-            routes.forget_ids(&oldest);
-            routes.lanes.retain(|nth| *nth != oldest.nth);
-            if let Some(observer) = self.observers.remove(&oldest) {
-                self.close(&oldest, observer);
-            }
-        }
+        self.routes.found += 1;
+        Name::found(self.routes.found)
+    }
+
+    fn put_another(&mut self, watched: Watched) -> Name {
+        self.make_room();
+        let name = self.find_another();
+        self.observers.insert(name.clone(), watched);
         name
+    }
+
+    /// Another session begins: what names none belongs to it from now on.
+    pub(super) fn open(&mut self, watched: Watched) -> Name {
+        let name = self.put_another(watched);
+        self.routes.latest = name.nth;
+        name
+    }
+
+    /// There is room for one more session.
+    pub(super) fn make_room(&mut self) {
+        if self.observers.len() >= SESSIONS_MAX {
+            self.let_go();
+        }
     }
 
     /// Judges the quarter of the sessions that were silent for longest to their end. What still comes for one of them is judged
     /// as a recording that begins in the middle.
     #[cold]
-    pub(super) fn let_go(&mut self) {
+    fn let_go(&mut self) {
         let silent = self.observers.iter();
         let mut silent: Vec<(FrameNo, Name)> = silent
             .map(|(name, watched)| (watched.account.last_frame(), name.clone()))
@@ -331,6 +404,7 @@ impl Sessions<'_> {
             if let Some(watched) = self.observers.remove(&name) {
                 self.close(&name, watched);
             }
+            self.routes.let_go(&name);
         }
         if !std::mem::replace(&mut self.has_let_go, true) {
             self.done.report.remarks.push(format!(
@@ -350,44 +424,5 @@ impl Sessions<'_> {
         if let Some(observer) = self.observers.remove(name) {
             self.close(name, observer);
         }
-    }
-}
-
-/// The sessions of the latest exchanges.
-#[derive(Default)]
-struct Streams {
-    sessions: BTreeMap<String, Name>,
-    order: VecDeque<String>,
-}
-
-impl Streams {
-    const MAX: usize = 1024;
-
-    fn session(&self, stream: &str) -> Option<&Name> {
-        self.sessions.get(stream)
-    }
-
-    fn put(&mut self, stream: &str, session: &Name) {
-        if let Some(known) = self.sessions.get_mut(stream) {
-            if known != session {
-                known.clone_from(session);
-            }
-            return;
-        }
-        self.sessions.insert(stream.to_owned(), session.clone());
-        self.order.push_back(stream.to_owned());
-        if self.order.len() > Streams::MAX
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.sessions.remove(&oldest);
-        }
-    }
-
-    fn rename(&mut self, from: &Name, to: &Name) {
-        let renamed = self
-            .sessions
-            .values_mut()
-            .filter(|session| *session == from);
-        renamed.for_each(|session| session.clone_from(to));
     }
 }
