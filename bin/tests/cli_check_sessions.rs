@@ -443,7 +443,7 @@ fn an_id_that_nobody_gave_is_found() {
 #[test]
 fn very_many_sessions_are_judged_in_bounds() {
     let log = Log::default();
-    let ids: Vec<String> = (0..1_100).map(|nth| format!("s{nth}")).collect();
+    let ids: Vec<String> = (0..4_200).map(|nth| format!("s{nth}")).collect();
     let sessions: Vec<Session<'_>> = ids.iter().map(|id| log.session(id)).collect();
     // A SHOULD that all of them break: a structured result has its text beside it.
     let structured = |session: &Session<'_>| {
@@ -462,11 +462,11 @@ fn very_many_sessions_are_judged_in_bounds() {
     let each = |session: &Session<'_>| session.whole() + &structured(session).concat();
     let mut lines: String = sessions.iter().map(each).collect();
     lines += &sessions[1].list(2).concat();
-    lines += &sessions[1_000].list(2).concat();
+    lines += &sessions[4_000].list(2).concat();
     let (found, file) = found(&lines, "between");
-    assert_eq!(file["sessions"].as_array().map(Vec::len), Some(1_101));
+    assert_eq!(file["sessions"].as_array().map(Vec::len), Some(4_201));
     // Findings of the whole file are listed like those of one session, and all are counted.
-    let counted = json!({"structured-content-text-copy": 1_100});
+    let counted = json!({"structured-content-text-copy": 4_200});
     assert_eq!(file["counted"], counted);
     assert_eq!(found.len(), 50);
 }
@@ -500,6 +500,190 @@ fn clients_without_sessions_are_not_taken_for_one() {
     let (found, _) = found(&lines, "client");
     let expected = ["id-unique-in-flight broken client line 2"];
     assert_eq!(&found[..1], expected, "{found:?}");
+}
+
+/// The lines of a session over the transport of 2024-11-05: the stream of events that a GET opens, and what the client posts.
+fn over_sse(log: &Log, address: &str, calls: u32) -> String {
+    let events = log.stream();
+    let line = |line: Value| format!("{line}\n");
+    let info = json!({"name": "n", "version": "1"});
+    let head =
+        json!({"method": "GET", "target": "/sse", "headers": {"accept": "text/event-stream"}});
+    let opened = json!({"status": 200, "headers": {"content-type": "text/event-stream"}});
+    let mut lines = vec![
+        line(json!({"dir": "c2s", "stream": events, "head": head})),
+        line(json!({"dir": "s2c", "stream": events, "head": opened})),
+        line(json!({"dir": "s2c", "stream": events, "sse_event": "endpoint", "raw": address})),
+    ];
+    let mut say = |frame: Value, answer: Value| {
+        let stream = log.stream();
+        let headers = json!({"content-type": "application/json"});
+        let head = json!({"method": "POST", "target": address, "headers": headers});
+        lines.push(line(
+            json!({"dir": "c2s", "stream": stream, "head": head, "raw": frame.to_string()}),
+        ));
+        let taken = json!({"status": 202, "headers": {}});
+        lines.push(line(
+            json!({"dir": "s2c", "stream": stream, "head": taken, "event": "empty-body"}),
+        ));
+        if !answer.is_null() {
+            lines.push(line(
+                json!({"dir": "s2c", "stream": events, "sse_event": "message", "raw": answer.to_string()}),
+            ));
+        }
+    };
+    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": info});
+    let result =
+        json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": info});
+    say(
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
+        json!({"jsonrpc": "2.0", "id": 0, "result": result}),
+    );
+    say(
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        Value::Null,
+    );
+    for id in 1..=calls {
+        say(
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "a"}}),
+            json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}),
+        );
+    }
+    lines.concat()
+}
+
+/// Over the transport of 2024-11-05 the address that the server names tells the sessions apart: one after the other, and at once.
+#[test]
+fn an_address_names_the_session_of_2024_11_05() {
+    for vantage in ["between", "client", "server"] {
+        let log = Log::default();
+        let one = over_sse(&log, "/messages?session=1", 3);
+        let two = over_sse(&log, "/messages?session=2", 3);
+        let twice = [one.clone(), two.clone()];
+        let lines = [twice.concat(), by_turns(&twice)];
+        for lines in &lines {
+            let (found, file) = found(lines, vantage);
+            assert_eq!(found, [""; 0], "{vantage}");
+            assert_eq!(file["sessions"].as_array().map(Vec::len), Some(2));
+        }
+        // What is wrong in one of them is found there.
+        let wrong = two.replace("\\\"id\\\":3,\\\"result\\\"", "\\\"id\\\":9,\\\"result\\\"");
+        assert_ne!(wrong, two);
+        let (found, file) = found(&by_turns(&[one, wrong]), vantage);
+        assert_eq!(found[0], "response-unknown-id broken server line 36");
+        assert_eq!(
+            file["findings"]
+                .as_array()
+                .map(|all| all.iter().filter(|one| one["severity"] == "error").count()),
+            Some(1)
+        );
+    }
+}
+
+/// A server that names the same address to everybody: a client that connects again begins another session with its handshake.
+#[test]
+fn a_client_that_connects_again_to_one_address_begins_another_session() {
+    for vantage in ["between", "client", "server"] {
+        let log = Log::default();
+        let lines = over_sse(&log, "/messages", 2) + &over_sse(&log, "/messages", 2);
+        let (found, file) = found(&lines, vantage);
+        assert_eq!(found, [""; 0], "{vantage}");
+        assert_eq!(file["sessions"].as_array().map(Vec::len), Some(2));
+    }
+}
+
+/// An answer whose POST was not recorded settles no request that was: it may be another client's, with the same id.
+#[test]
+fn an_answer_to_what_was_not_recorded_settles_nothing() {
+    for vantage in ["between", "server"] {
+        let log = Log::default();
+        let one = log.session("one");
+        let [_, alien] = log.session("two").list(5);
+        let [ask, answer] = one.list(5);
+        let whole = one.whole();
+        // The alien answer comes while the request of the same id is open, and after it, with another request of the name.
+        for lines in [
+            [whole.clone(), ask.clone(), alien.clone(), answer.clone()],
+            [whole.clone(), alien.clone(), ask.clone(), answer.clone()],
+            [whole.clone(), ask.clone(), answer.clone(), alien.clone()],
+        ] {
+            let (found, _) = found(&lines.concat(), vantage);
+            let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+            assert!(broken.is_empty(), "{vantage}: {broken:?}");
+        }
+        // It is no answer to the one that stays open.
+        let (found, _) = found(
+            &[
+                whole,
+                ask,
+                alien,
+                one.list(6).concat(),
+                "{\"event\":\"stall\"}\n".to_owned(),
+            ]
+            .concat(),
+            vantage,
+        );
+        assert!(
+            found
+                .iter()
+                .any(|one| one.starts_with("request-unanswered")),
+            "{vantage}: {found:?}"
+        );
+    }
+}
+
+/// Over a pipe, what ends a connection lets the next handshake begin another session: the server's output ends, or the pipe
+/// breaks.
+#[test]
+fn a_handshake_after_the_end_of_a_pipe_begins_a_session() {
+    let session = common::handshake() + &common::ping(2);
+    for end in [
+        "{\"event\":\"eof\",\"dir\":\"s2c\"}\n",
+        "{\"event\":\"drop\"}\n",
+        "{\"event\":\"drop\",\"dir\":\"s2c\"}\n",
+        "{\"event\":\"exit\",\"dir\":\"s2c\",\"status\":0}\n",
+    ] {
+        for vantage in ["between", "client", "server"] {
+            let (found, file) = found(&[&session, end, &session].concat(), vantage);
+            assert_eq!(found, [""; 0], "{vantage}: {end}");
+            assert_eq!(
+                file["sessions"].as_array().map(Vec::len),
+                Some(2),
+                "{vantage}: {end}"
+            );
+        }
+    }
+    // A note about the log ends nothing.
+    let (found, _) = found(
+        &[&session, "{\"event\":\"stall\"}\n", &session].concat(),
+        "between",
+    );
+    assert!(
+        found
+            .iter()
+            .any(|one| one.starts_with("id-reused-by-sender")),
+        "{found:?}"
+    );
+}
+
+/// Sessions without ids, each between a client and the server of its own, are bounded like those with ids.
+#[test]
+fn very_many_nameless_sessions_are_judged_in_bounds() {
+    let log = Log::default();
+    let mut lines = String::new();
+    for _ in 0..4_200 {
+        let one = log.session("x");
+        let opening = [one.opening().concat(), one.initialized().concat()].concat();
+        lines += &opening
+            .replace("\"mcp-session-id\":\"x\",", "")
+            .replace(",\"mcp-session-id\":\"x\"", "");
+    }
+    assert!(!lines.contains("session-id"), "{}", &lines[..2_000]);
+    for vantage in ["between", "server"] {
+        let (found, _) = found(&lines, vantage);
+        let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+        assert!(broken.is_empty(), "{vantage}: {broken:?}");
+    }
 }
 
 /// More named sessions than are judged at once: the silent ones give way, and what comes back is not taken for a session that

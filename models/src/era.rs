@@ -1,7 +1,7 @@
 //! Which era and revision governs a frame; and the findings that wait until that can be told.
 
 use mcpsim_traces::encode::Encoder;
-use mcpsim_traces::event::{FrameNo, Role};
+use mcpsim_traces::event::{FrameNo, LinkKind, Role};
 use mcpsim_traces::judge::{Finding, Verdict};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Kind, Message, Method, Revision, Version};
@@ -231,8 +231,21 @@ impl Part {
         match () {
             () if message.has(Condition::MetaVersion) => self.era_of_version(message.version),
             () if is_tagged(cx) => Era::Stateless,
-            () => self.era_of_rest(),
+            () => match self.era_of_rest() {
+                Era::Bare if is_by && self.is_for_newer(cx) => Era::Unproven,
+                era => era,
+            },
         }
+    }
+
+    /// Whether the frame comes on the HTTP stream of an open request outside sessions: it is about that one.
+    #[cold]
+    fn is_for_newer(&self, cx: &Cx<'_>) -> bool {
+        let mut asked = self.inn.iter();
+        self.role == Role::Server
+            && self.link == LinkKind::Http
+            && cx.stream != 0
+            && asked.any(|asked| asked.stream == cx.stream && asked.flags & open::STATELESS != 0)
     }
 
     fn flags_of(&self, id: Key) -> Option<u16> {
@@ -332,9 +345,12 @@ impl Part {
 
     /// What findings on an answer wait for, where its server has not shown what it knows: in the older form,
     /// or with an error, it is a fault unless a session follows. A refused probe, and one for want of a
-    /// handshake, tell of an older server.
+    /// handshake, tell of an older server. What comes before an answer may be an older server's too.
     #[cold]
     pub(crate) fn awaits(&self, cx: &Cx<'_>, message: &Message, is_by: bool) -> Awaits {
+        if message.kind == Kind::Notification {
+            return Awaits::Proof;
+        }
         let asked = match is_by {
             true => self.find_in(message.id).ok().map(|at| self.inn[at].method),
             false => self.find_own(message.id).ok().map(|at| self.own[at].method),

@@ -129,6 +129,12 @@ impl Exchanges {
             .is_some_and(|exchange| self.is_unseen(exchange))
     }
 
+    /// Whether the exchange's request was not recorded, so that what answers nothing known there may answer that one.
+    pub(crate) fn may_be_anothers(&self, stream: Stream) -> bool {
+        let exchange = self.exchange(stream);
+        self.old.is_none() && exchange.is_some_and(Exchange::is_unasked)
+    }
+
     fn is_unseen(&self, exchange: &Exchange) -> bool {
         let is_own = self.has_own_answers || exchange.media == Media::Json;
         exchange.is_unasked() && is_own && self.old.is_none()

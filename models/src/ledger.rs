@@ -291,6 +291,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) is_agreed: bool,
     /// An answer, in an exchange whose request was not recorded: it belongs to another one than any that was seen.
     pub(crate) is_unasked: bool,
+    /// It comes on an HTTP exchange whose request was not recorded.
+    pub(crate) is_astray: bool,
     /// It came on a stream that goes on with a broken one: what was kept for that may have been said long before.
     pub(crate) is_replayed: bool,
     /// Its HTTP request names 2026-07-28 in its headers.
@@ -331,6 +333,7 @@ impl Cx<'_> {
             refused: self.refused,
             is_agreed: self.is_agreed,
             is_unasked: self.is_unasked,
+            is_astray: self.is_astray,
             is_replayed: self.is_replayed,
             is_newer_head: self.is_newer_head,
             is_misshapen: None,

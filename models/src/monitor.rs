@@ -118,6 +118,7 @@ impl Monitor {
             refused: false,
             is_agreed: false,
             is_unasked: false,
+            is_astray: false,
             is_replayed: false,
             is_newer_head: false,
             is_misshapen: None,

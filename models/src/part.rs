@@ -30,7 +30,7 @@ mod tokens;
 
 pub(crate) use flags::{flag, open};
 pub(crate) use requests::{In, Own, Way};
-pub(crate) use tokens::{Series, Tokens};
+pub(crate) use tokens::{Reached, Series, Tokens};
 
 /// How exactly the party's knowledge is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,6 +16,14 @@ const PARAMS: Path = &["params"];
 const RESULT: Path = &["result"];
 const ERROR: Path = &["error"];
 const CODE: Path = &["error", "code"];
+const PARAM_TASK: Path = &["params", "task"];
+const TASK_ID: Path = &["params", "taskId"];
+const RESULT_TASK_ID: Path = &["result", "taskId"];
+const STATUS: Path = &["result", "status"];
+const TOLD_STATUS: Path = &["params", "status"];
+const RESULT_TYPE: Path = &["result", "resultType"];
+const VERSION: Path = &["params", "_meta", "io.modelcontextprotocol/protocolVersion"];
+const SUBSCRIPTION: Path = &["params", "_meta", "io.modelcontextprotocol/subscriptionId"];
 const TOKEN: Path = &["params", "progressToken"];
 const ASKED_TOKEN: Path = &["params", "_meta", "progressToken"];
 
@@ -53,18 +61,91 @@ const BY_RULE: &[(&str, &[Path])] = &[
     ("client-serves-undeclared", &[RESULT]),
     ("is-error-type", &[&["result", "isError"]]),
     ("message-kind-unclear", &[]),
+    ("env-jsonrpc-version", &[&["jsonrpc"]]),
+    ("env-shape", &[METHOD, ERROR]),
+    ("env-params-object", &[PARAMS]),
+    ("env-result-object", &[RESULT]),
+    ("env-error-shape", &[ERROR]),
+    ("env-request-id-type", &[ID, METHOD]),
+    ("env-notification-no-id", &[ID]),
+    ("env-no-reply-to-notification", &[ID, RESULT, ERROR]),
+    ("env-error-id-absent-only-if-unreadable", &[ID, ERROR]),
+    ("dir-server-never-requests", &[METHOD]),
+    ("removed-method", &[METHOD]),
+    ("no-initialize", &[METHOD]),
+    ("era-no-fallback-after-modern-error", &[METHOD]),
+    ("era-dual-server-separation", &[RESULT_TYPE, RESULT, CODE]),
+    ("version-client-retries-supported", &[VERSION, METHOD]),
+    ("mrtr-retry-new-id", &[ID]),
+    (
+        "mrtr-retry-state-echo",
+        &[&["params", "requestState"], PARAMS],
+    ),
+    ("sub-ack-first", &[METHOD]),
+    ("sub-ack-once", &[METHOD]),
+    ("sub-only-requested-types", &[METHOD]),
+    ("sub-only-acknowledged-types", &[METHOD]),
+    ("sub-silence-after-end", &[METHOD]),
+    ("sub-no-tag-elsewhere", &[SUBSCRIPTION, METHOD]),
+    ("log-needs-level", &[METHOD]),
+    ("log-on-own-stream", &[METHOD]),
+    ("log-flood", &[METHOD]),
+    ("tool-call-unlisted", &[&["params", "name"]]),
+    (
+        "tool-arguments-fit-schema",
+        &[&["params", "arguments"], PARAMS],
+    ),
+    ("task-undeclared", &[PARAM_TASK, PARAMS]),
+    ("task-tools-undeclared", &[PARAM_TASK, PARAMS]),
+    ("task-tool-forbidden", &[PARAM_TASK, PARAMS]),
+    ("task-tool-required", &[&["params", "name"], PARAMS]),
+    ("task-ops-undeclared", &[METHOD]),
+    ("task-cancel-undeclared", &[METHOD]),
+    ("task-status-direction", &[METHOD]),
+    ("task-create-unasked", &[&["result", "task"], RESULT]),
+    ("task-id-unique", &[&["result", "task", "taskId"], RESULT]),
+    ("task-id-not-issued", &[TASK_ID, PARAMS]),
+    (
+        "task-terminal-final",
+        &[STATUS, TOLD_STATUS, RESULT, PARAMS],
+    ),
+    ("task-cancel-result-status", &[STATUS, RESULT]),
+    ("task-failed-message", &[STATUS, TOLD_STATUS, RESULT]),
+    ("task-tool-error-failed", &[&["result", "isError"], RESULT]),
+    ("task-list-complete", &[RESULT_TASK_ID, RESULT]),
+    ("task-poll-interval", &[TASK_ID, METHOD]),
+    ("task-capability", &[RESULT_TYPE, RESULT, METHOD]),
+    ("task-ext-id-unique", &[RESULT_TASK_ID, RESULT]),
+    (
+        "task-ext-terminal-final",
+        &[STATUS, TOLD_STATUS, RESULT, PARAMS],
+    ),
+    ("task-ext-poll-interval", &[TASK_ID, METHOD]),
+    ("task-no-progress", &[TOKEN]),
+    ("task-notifications-opted-in", &[TASK_ID, PARAMS]),
+    ("task-methods-need-capability", &[RESULT, METHOD]),
+    ("res-empty-contents", &[&["result", "contents"], RESULT]),
+    ("tools-list-order", &[&["result", "tools"], RESULT]),
+    (
+        "elicit-complete-known",
+        &[&["params", "elicitationId"], METHOD],
+    ),
+    (
+        "elicit-complete-twice",
+        &[&["params", "elicitationId"], METHOD],
+    ),
 ];
 
 fn of_category(category: Category) -> &'static [Path] {
     match category {
         Category::Ids | Category::Correlation => &[ID, METHOD],
         Category::Lifecycle | Category::Capability | Category::Notification => {
-            &[METHOD, RESULT, ERROR]
+            &[METHOD, RESULT, CODE, ERROR]
         }
         Category::Cancellation => &[&["params", "requestId"], PARAMS, METHOD],
         Category::Progress => &[TOKEN, ASKED_TOKEN, PARAMS, METHOD],
         Category::Errors => &[CODE, ERROR],
-        _ => &[PARAMS, RESULT, ERROR, METHOD],
+        _ => &[PARAMS, RESULT, CODE, ERROR, METHOD],
     }
 }
 
@@ -162,6 +243,32 @@ mod tests {
         check("jsonrpc-version", br#"{"id":7,"method":"ping"}"#, None);
         let twice = br#"{"id":7,"method":"ping","id":8}"#;
         check("json-duplicate-keys", twice, Some(b"\"id\":8"));
+    }
+
+    #[test]
+    fn what_is_wrong_without_a_value_of_its_own_is_pointed_at() {
+        let change = br#"{"method":"notifications/tools/list_changed","params":{"_meta":{}}}"#;
+        let method = Some(&b"\"notifications/tools/list_changed\""[..]);
+        check("sub-ack-first", change, method);
+        check("sub-only-requested-types", change, method);
+        let early = br#"{"id":null,"method":"tools/list","params":{}}"#;
+        check("env-request-id-type", early, Some(b"null"));
+        check(
+            "removed-method",
+            br#"{"id":1,"method":"ping","params":{}}"#,
+            Some(b"\"ping\""),
+        );
+        let task = br#"{"id":1,"result":{"task":{"taskId":"k"}}}"#;
+        check("task-id-unique", task, Some(b"\"k\""));
+        // Of an error what is wrong is its code, where nothing else is known of it.
+        let error = br#"{"id":1,"error":{"message":"m","code":-32603}}"#;
+        check("ping-answered", error, Some(b"-32603"));
+        check("task-unknown-id", error, Some(b"-32603"));
+        check(
+            "env-error-shape",
+            br#"{"id":1,"error":"no"}"#,
+            Some(b"\"no\""),
+        );
     }
 
     #[test]

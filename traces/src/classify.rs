@@ -601,14 +601,16 @@ impl Payload {
         }
         let Some(number) = std::str::from_utf8(value)
             .ok()
-            .and_then(|text| text.parse().ok())
+            .and_then(|text| text.parse::<f64>().ok())
         else {
             return;
         };
         self.progress = Some(ordered(number));
-        // A double keeps 15 decimal digits of any number; with more, two texts can become one.
+        // A double keeps 15 decimal digits of any number in its range; with more, or outside, two texts can become one.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-        self.flag(Condition::ProgressRounded, digits > 15);
+        let is_outside =
+            !number.is_normal() && value.iter().any(|byte| matches!(byte, b'1'..=b'9'));
+        self.flag(Condition::ProgressRounded, digits > 15 || is_outside);
     }
 
     fn request_facts(&self, message: &mut Message) {

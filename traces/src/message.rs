@@ -317,7 +317,7 @@ conditions! {
     InfoMissing = "info-missing",
     /// A progress notification without a numeric `progress`.
     ProgressMissing = "progress-missing",
-    /// `progress` has more digits than a double keeps: [`Message::number`] is rounded.
+    /// `progress` has more digits than a double keeps, or is beyond what one holds: [`Message::number`] is rounded.
     ProgressRounded = "progress-rounded",
     /// `reason` of a cancellation is there and no string.
     ReasonNotString = "reason-not-string",

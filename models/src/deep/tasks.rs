@@ -16,7 +16,7 @@ use crate::deep::task_tools::Tools;
 use crate::idset::IdSet;
 use crate::ledger::Cx;
 use crate::opens::{Keyed, Opens};
-use crate::part::{Fact, Mode, Part};
+use crate::part::{Fact, Mode, Part, Reached};
 
 /// The member of `_meta` that names a task.
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -288,7 +288,7 @@ pub(crate) struct Run {
     /// The last page of a listing without it.
     pub(crate) missing: FrameNo,
     /// The last progress, with its frame.
-    pub(crate) progress: Option<(i64, FrameNo)>,
+    pub(crate) progress: Option<(Reached, FrameNo)>,
 }
 
 /// What tasks/result gave.
@@ -363,7 +363,8 @@ impl Run {
             encoder.word((outcome.digest >> 64) as u64);
             encoder.word(outcome.digest as u64 ^ u64::from(outcome.is_error));
         }
-        encoder.word(self.progress.map_or(0, |(last, _)| last as u64));
+        let (last, _) = self.progress.unwrap_or((Reached::NOTHING, 0));
+        last.encode(encoder);
     }
 }
 

@@ -4,7 +4,7 @@ use mcpsim_traces::event::{FrameNo, LinkKind, Role, Stream};
 use mcpsim_traces::key::Key;
 use mcpsim_traces::message::{Condition, Message, Method};
 
-use super::{ANSWERS_MAX, Fact, Mode, Part, Series, flag, open};
+use super::{ANSWERS_MAX, Fact, Mode, Part, Reached, Series, flag, open};
 use crate::era::{Era, Light};
 use crate::idset::Used;
 use crate::ledger::Cx;
@@ -424,7 +424,7 @@ impl Part {
             let series = Series {
                 token: message.token,
                 id: message.id,
-                last: 0,
+                last: Reached::NOTHING,
                 begun: false,
                 frame: 0,
                 stream: 0,

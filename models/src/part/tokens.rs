@@ -1,20 +1,72 @@
 //! Progress tokens: of which requests they are, and how far their progress has come.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
+use mcpsim_traces::message::{Condition, Message, unordered};
 
 use crate::idset::IdSet;
 use crate::opens::Opens;
+
+/// How far it has come, as near as a double tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reached {
+    order: i64,
+    /// Another number may be the same double.
+    is_rounded: bool,
+}
+
+impl Reached {
+    pub(crate) const NOTHING: Reached = Reached {
+        order: 0,
+        is_rounded: false,
+    };
+
+    /// What a progress notification says.
+    #[inline]
+    pub(crate) fn of(message: &Message) -> Reached {
+        Reached {
+            order: message.number,
+            is_rounded: message.has(Condition::ProgressRounded),
+        }
+    }
+
+    /// Whether it went on from there; `None` where that cannot be told: rounding keeps the order of two numbers, or makes
+    /// them one.
+    #[inline]
+    pub(crate) fn is_beyond(self, last: Reached) -> Option<bool> {
+        if self.order == last.order && (self.is_rounded || last.is_rounded) {
+            return None;
+        }
+        Some(self.order > last.order)
+    }
+
+    pub(crate) fn encode(self, encoder: &mut Encoder) {
+        encoder.word(self.order as u64);
+        encoder.word(u64::from(self.is_rounded));
+    }
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = unordered(self.order);
+        match number.is_infinite() {
+            true if number > 0.0 => f.write_str("more than a double holds"),
+            true => f.write_str("less than a double holds"),
+            false => write!(f, "{number}"),
+        }
+    }
+}
 
 /// Progress of one request toward the party.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Series {
     pub(crate) token: Key,
     pub(crate) id: Key,
-    pub(crate) last: i64,
+    pub(crate) last: Reached,
     pub(crate) begun: bool,
     pub(crate) frame: FrameNo,
     /// Where its last progress came.
@@ -148,7 +200,7 @@ impl Tokens {
         for series in self.inn.list.iter() {
             encoder.key(series.token);
             encoder.key(series.id);
-            encoder.word(series.last as u64);
+            series.last.encode(encoder);
             encoder.word(u64::from(series.begun));
         }
         self.supplied.encode(encoder);

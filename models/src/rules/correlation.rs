@@ -139,6 +139,10 @@ impl Part {
         self.proven(request.fact);
         self.note_read(request.frame);
         self.answered.insert(request.id);
+        if cx.is_astray && request.stream != 0 && request.stream != cx.stream {
+            // It may answer another request of that id, which was not recorded; its own answer may come yet.
+            self.rare().undecided.insert(request.id);
+        }
         self.note_answer(request.id, cx.frame);
         if self.rare.is_some() {
             self.note_batch_answer(request.id);
@@ -331,7 +335,7 @@ impl Part {
                     "the request {id} is answered a second time; a request gets one response"
                 );
                 // The first answer may have been to a request with this id from before the recording.
-                match self.is(flag::JOINED) {
+                match self.is(flag::JOINED) || cx.is_astray {
                     true => self.unsure(cx, rule, &frames, text),
                     false => self.broken(cx, rule, &frames, text),
                 }
@@ -345,11 +349,11 @@ impl Part {
             }
             return cx.pass_over(&RESPONSE_UNKNOWN_ID);
         }
-        if cx.era != Era::Session && self.answers_notification(cx, id) {
+        if cx.era != Era::Session && !cx.is_astray && self.answers_notification(cx, id) {
             return self.maybe_answered_all();
         }
         let text = format!("no request of the other side had the id {id}");
-        if self.is(flag::GARBLED_IN) || self.may_be_unseen() {
+        if self.is(flag::GARBLED_IN) || self.may_be_unseen() || cx.is_astray {
             self.unsure(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);
         } else {
             self.broken(cx, &RESPONSE_UNKNOWN_ID, &[cx.frame], text);

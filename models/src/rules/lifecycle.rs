@@ -525,6 +525,10 @@ impl Part {
 
     /// Forgets what was concluded from a beginning that was taken for the middle.
     pub(crate) fn begin(&mut self) {
+        if self.is(flag::JOINED) {
+            // It was of the session before.
+            self.flags &= !flag::INITIALIZED_SENT;
+        }
         self.flags &= !(flag::JOINED | flag::LATE);
         self.mine = Capabilities::NONE;
         self.init_id = Key::ABSENT;

@@ -1,11 +1,11 @@
 //! Progress: tokens, their series, and when they end.
 
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Message, Revision, unordered};
+use mcpsim_traces::message::{Condition, Message, Revision};
 
 use crate::idset::Used;
 use crate::ledger::{Cx, bit};
-use crate::part::{In, Mode, Part, flag, open};
+use crate::part::{In, Mode, Part, Reached, flag, open};
 use crate::rules::ids::Taken;
 use crate::rules::{Basis, Category, Level, MUST, NOTE, Needs, Rule, Side, When};
 
@@ -260,7 +260,7 @@ impl Part {
         if total.as_ordered().is_some_and(|most| message.number > most) {
             let text = format!(
                 "progress {} of a total of {}",
-                unordered(message.number),
+                Reached::of(message),
                 String::from_utf8_lossy(total.raw())
             );
             self.broken_value(cx, &PROGRESS_BEYOND_TOTAL, total, text);
@@ -281,14 +281,19 @@ impl Part {
         }
         // Across streams there is no order to compare in.
         let is_ordered = self.mode != Mode::Loose || cx.stream == series.stream;
-        let fell = is_ordered && series.begun && message.number <= series.last;
-        let is_rounded = message.has(Condition::ProgressRounded) && message.number == series.last;
-        if fell && !is_rounded {
+        let reached = Reached::of(message);
+        let is_compared = is_ordered && series.begun;
+        let is_beyond = match is_compared {
+            true => reached.is_beyond(series.last),
+            false => Some(true),
+        };
+        if is_beyond.is_none() {
+            cx.pass_over(&PROGRESS_NOT_INCREASING);
+        }
+        if is_beyond == Some(false) {
             let text = format!(
-                "progress for token {} is {} after {}; each value is greater than the one before",
-                series.token,
-                unordered(message.number),
-                unordered(series.last)
+                "progress for token {} is {reached} after {}; each value is greater than the one before",
+                series.token, series.last
             );
             self.broken(
                 cx,
@@ -298,7 +303,7 @@ impl Part {
             );
         }
         let series = &mut self.tokens().inn.list[from];
-        series.last = message.number;
+        series.last = reached;
         series.begun = true;
         series.frame = cx.frame;
         series.stream = cx.stream;

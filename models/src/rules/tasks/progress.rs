@@ -1,14 +1,14 @@
 //! Progress of what runs as a task: it goes on after the request was answered.
 
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Message, Revision, unordered};
+use mcpsim_traces::message::{Message, Revision};
 
 use super::TASK_RELATED_META;
 use crate::deep::Deep;
 use crate::deep::tasks::{Place, RELATED, Run, text_key};
 use crate::era::Era;
 use crate::ledger::Cx;
-use crate::part::Part;
+use crate::part::{Part, Reached};
 use crate::rules::progress::{
     PROGRESS_AFTER_TASK_END, PROGRESS_NOT_INCREASING, PROGRESS_TASK_TOKEN,
 };
@@ -121,17 +121,17 @@ impl Part {
 
     /// Before and after the task's creation it is one series.
     fn in_series(&self, cx: &mut Cx<'_>, message: &Message, run: &mut Run) {
-        let last = run.progress.replace((message.number, cx.frame));
+        let reached = Reached::of(message);
+        let last = run.progress.replace((reached, cx.frame));
         let Some((last, frame)) = last else { return };
-        let is_rounded = message.has(Condition::ProgressRounded) && message.number == last;
-        if message.number > last || is_rounded {
-            return;
+        match reached.is_beyond(last) {
+            Some(true) => return,
+            None => return cx.pass_over(&PROGRESS_NOT_INCREASING),
+            Some(false) => {}
         }
         let text = format!(
-            "progress for token {} is {} after {}; each value is greater than the one before",
-            message.token,
-            unordered(message.number),
-            unordered(last)
+            "progress for token {} is {reached} after {last}; each value is greater than the one before",
+            message.token
         );
         self.broken(cx, &PROGRESS_NOT_INCREASING, &[frame, cx.frame], text);
     }
