@@ -567,10 +567,13 @@ fn an_address_names_the_session_of_2024_11_05() {
             assert_eq!(file["sessions"].as_array().map(Vec::len), Some(2));
         }
         // What is wrong in one of them is found there.
-        let wrong = two.replace("\\\"id\\\":3,\\\"result\\\"", "\\\"id\\\":9,\\\"result\\\"");
+        let wrong = two.replace(
+            "\\\"id\\\":3,\\\"jsonrpc\\\":\\\"2.0\\\",\\\"result\\\"",
+            "\\\"id\\\":9,\\\"jsonrpc\\\":\\\"2.0\\\",\\\"result\\\"",
+        );
         assert_ne!(wrong, two);
         let (found, file) = found(&by_turns(&[one, wrong]), vantage);
-        assert_eq!(found[0], "response-unknown-id broken server line 36");
+        assert_eq!(found[0], "response-unknown-id broken server line 34");
         assert_eq!(
             file["findings"]
                 .as_array()

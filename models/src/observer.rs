@@ -305,6 +305,11 @@ impl Observer {
         self.exchanges.takes_initialize(&self.client, &self.server)
     }
 
+    /// Whether a handshake has begun.
+    pub fn has_begun(&self) -> bool {
+        self.client.handshake_begun()
+    }
+
     /// Whether the client's request takes an id or a progress token that one of its open requests has: another client may
     /// have sent it.
     pub fn is_taken(&self, request: &Message) -> bool {

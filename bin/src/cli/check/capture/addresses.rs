@@ -103,7 +103,7 @@ impl Sessions<'_> {
         let name = self.routes.addresses.sessions.get(&address)?.clone();
         let talk = self.routes.addresses.talks.get(&name);
         let is_handshake = message.is_some_and(Message::is_handshake);
-        let begins = |watched: &Watched| is_handshake && !watched.observer.takes_initialize();
+        let begins = |watched: &Watched| is_handshake && watched.observer.has_begun();
         let renewed = talk.and_then(|talk| talk.renewed_on.clone());
         match renewed {
             Some(stream) if self.observers.get(&name).is_some_and(begins) => {
