@@ -572,14 +572,9 @@ fn an_address_names_the_session_of_2024_11_05() {
             "\\\"id\\\":9,\\\"jsonrpc\\\":\\\"2.0\\\",\\\"result\\\"",
         );
         assert_ne!(wrong, two);
-        let (found, file) = found(&by_turns(&[one, wrong]), vantage);
-        assert_eq!(found[0], "response-unknown-id broken server line 34");
-        assert_eq!(
-            file["findings"]
-                .as_array()
-                .map(|all| all.iter().filter(|one| one["severity"] == "error").count()),
-            Some(1)
-        );
+        let (found, _) = found(&by_turns(&[one, wrong]), vantage);
+        let broken: Vec<&String> = found.iter().filter(|one| one.contains("broken")).collect();
+        assert_eq!(broken, ["response-unknown-id broken server line 34"]);
     }
 }
 
