@@ -75,17 +75,17 @@ fn what_is_to_be_found_stands_where_it_stands() {
         (
             "mcp-rec-real.jsonl",
             21,
-            calls_what_is_not_there("18:122", "19:71"),
+            calls_what_is_not_there("18:131", "19:71"),
         ),
         (
             "mcp-vcr-real.ndjson",
             21,
-            calls_what_is_not_there("19:100", "20:49"),
+            calls_what_is_not_there("19:109", "20:49"),
         ),
         (
             "mcp-snoop-real.log",
             21,
-            calls_what_is_not_there("606:13", "613:13"),
+            calls_what_is_not_there("607:13", "613:13"),
         ),
     ] {
         let file = check(name, 0);

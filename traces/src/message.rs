@@ -848,6 +848,16 @@ pub fn unordered(order: i64) -> f64 {
     f64::from_bits((order ^ ((order >> 63) as u64 >> 1) as i64) as u64)
 }
 
+/// The number that [`ordered`] made `order` of, for readers: in words where it is beyond what a double holds.
+pub fn spelled_order(order: i64) -> String {
+    let number = unordered(order);
+    match number.is_infinite() {
+        true if number.is_sign_positive() => "more than a double holds".to_owned(),
+        true => "less than a double holds".to_owned(),
+        false => number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -882,7 +892,11 @@ mod tests {
         assert_eq!(ordered(-0.0), ordered(0.0));
         for number in numbers {
             assert_eq!(unordered(ordered(number)), number);
+            assert_eq!(spelled_order(ordered(number)), number.to_string());
         }
+        let [least, most] = [f64::NEG_INFINITY, f64::INFINITY].map(ordered);
+        assert_eq!(spelled_order(most), "more than a double holds");
+        assert_eq!(spelled_order(least), "less than a double holds");
     }
 
     /// The hot path moves messages by value: they must stay small.

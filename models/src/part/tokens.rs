@@ -6,7 +6,7 @@ use std::fmt;
 use mcpsim_traces::encode::Encoder;
 use mcpsim_traces::event::{FrameNo, Stream};
 use mcpsim_traces::key::Key;
-use mcpsim_traces::message::{Condition, Message, unordered};
+use mcpsim_traces::message::{Condition, Message, spelled_order};
 
 use crate::idset::IdSet;
 use crate::opens::Opens;
@@ -52,12 +52,7 @@ impl Reached {
 
 impl fmt::Display for Reached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = unordered(self.order);
-        match number.is_infinite() {
-            true if number > 0.0 => f.write_str("more than a double holds"),
-            true => f.write_str("less than a double holds"),
-            false => write!(f, "{number}"),
-        }
+        f.write_str(&spelled_order(self.order))
     }
 }
 
